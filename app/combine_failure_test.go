@@ -1,0 +1,207 @@
+package app
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func allOf(ops []Op, err error) []Outcome {
+	out := make([]Outcome, len(ops))
+	for i := range out {
+		out[i].Err = err
+	}
+	return out
+}
+
+// pair asks for "good" and "bad" of slots 1 and 2 such that they share a batch.
+func pair(t *testing.T, db *fakeBatcher, s *Service) (good, bad *answer) {
+	t.Helper()
+	first := ask(t.Context(), s, reserve(9, "first"))
+	good = ask(t.Context(), s, reserve(1, "good"))
+	bad = ask(t.Context(), s, reserve(2, "bad"))
+	db.turn()
+	requireAnswered(t, nil, first)
+	require.Equal(t, []Op{reserve(1, "good"), reserve(2, "bad")}, db.batches[1])
+	return good, bad
+}
+
+func spoiling(err error) func([]Op) ([]Outcome, error) {
+	return func(ops []Op) ([]Outcome, error) {
+		for _, op := range ops {
+			if op.UserID == "bad" {
+				return nil, err
+			}
+		}
+		return fine(ops), nil
+	}
+}
+
+// One op that the database chokes on does not fail its neighbours. Seen red
+// with: the batch's error given to all.
+func TestOneBadOpDoesNotFailItsNeighbours(t *testing.T) {
+	db := stopped()
+	db.write = spoiling(errDriver)
+	db.single = func(op Op) error {
+		if op.UserID == "bad" {
+			return errDriver
+		}
+		return nil
+	}
+	combining(t, db, Config{}, func(t *testing.T, s *Service) {
+		good, bad := pair(t, db, s)
+		db.turn()
+		requireAnswered(t, nil, good)
+		requireAnswered(t, errDriver, bad)
+		require.Equal(t, db.batches[1], db.singles)
+	})
+}
+
+// A database that is away is not asked again for each. Seen red with: the
+// exceptions in answerFailed left out.
+func TestADatabaseThatIsAwayIsAskedOnce(t *testing.T) {
+	for _, err := range []error{ErrUnavailable, ErrBusy} {
+		db := stopped()
+		db.write = spoiling(err)
+		combining(t, db, Config{}, func(t *testing.T, s *Service) {
+			good, bad := pair(t, db, s)
+			db.turn()
+			requireAnswered(t, err, good, bad)
+			require.Empty(t, db.singles)
+		})
+	}
+}
+
+// Seen red with: a batch not tried again; one that is tried without end.
+func TestABatchThatWasGivenUpIsTriedAgain(t *testing.T) {
+	left := 0 // how often the batch is yet to be given up
+	db := stopped()
+	db.write = func(ops []Op) ([]Outcome, error) {
+		if left--; left >= 0 {
+			return nil, transient()
+		}
+		return fine(ops), nil
+	}
+	combining(t, db, Config{Retries: 3}, func(t *testing.T, s *Service) {
+		good, bad := pair(t, db, s)
+		left = 3
+		close(db.turns)
+		db.turns = nil
+		time.Sleep(time.Second)
+		requireAnswered(t, nil, good, bad)
+		require.Len(t, db.batches, 1+4)
+
+		left = 1000
+		alone := ask(t.Context(), s, reserve(1, "unlucky"))
+		time.Sleep(time.Second)
+		requireAnswered(t, ErrBusy, alone)
+		left = 0
+		requireAnswered(t, nil, ask(t.Context(), s, reserve(1, "next"))) // the slot was let go
+	})
+}
+
+// Case 27 for a batch: it may be written, so each looks for its own work. Seen
+// red with: the batch written again; its ops tried as if nothing had been.
+func TestABatchOfUnknownOutcome(t *testing.T) {
+	db := stopped()
+	db.write = spoiling(unknown())
+	db.single = func(op Op) error {
+		switch op.UserID {
+		case "good":
+			return ErrAlreadyReserved // it was written
+		case "gone":
+			return ErrReservationNotFound
+		}
+		return ErrSlotFull
+	}
+	combining(t, db, Config{}, func(t *testing.T, s *Service) {
+		ask(t.Context(), s, reserve(9, "first"))
+		good := ask(t.Context(), s, reserve(1, "good"))
+		bad := ask(t.Context(), s, reserve(2, "bad"))
+		gone := ask(t.Context(), s, cancel(1, "gone"))
+		db.turn()
+		db.turn()
+		time.Sleep(time.Second)
+		requireAnswered(t, nil, good, gone)
+		require.Equal(t, Reservation{SlotID: 1, UserID: "good"}, good.r)
+		requireAnswered(t, ErrSlotFull, bad)
+		require.Len(t, db.batches, 2)
+	})
+}
+
+// locking gives the ops of slot 1 up while locked is set: alone, they wait a
+// second for the lock first, as Batcher.Write does.
+func locking(locked *bool) func([]Op) ([]Outcome, error) {
+	return func(ops []Op) ([]Outcome, error) {
+		out, only := fine(ops), true
+		for i, op := range ops {
+			if only = only && op.SlotID == 1; *locked && op.SlotID == 1 {
+				out[i] = Outcome{Err: transient()}
+			}
+		}
+		if *locked && only {
+			time.Sleep(time.Second)
+			if *locked {
+				return nil, transient()
+			}
+			return fine(ops), nil
+		}
+		return out, nil
+	}
+}
+
+// Another program has slot 1 locked: the others go on, and its own requests
+// are written in their order when it is let go. Seen red with: the locked ops
+// written by the worker itself; the slot let go while they are aside.
+func TestALockedSlotIsWrittenAside(t *testing.T) {
+	locked := true
+	db := &fakeBatcher{write: locking(&locked)}
+	combining(t, db, Config{}, func(t *testing.T, s *Service) {
+		db.turns = make(chan struct{})
+		ask(t.Context(), s, reserve(9, "first"))
+		one := ask(t.Context(), s, reserve(1, "one"))
+		two := ask(t.Context(), s, reserve(1, "two"))
+		other := ask(t.Context(), s, reserve(2, "other"))
+		close(db.turns)
+		db.turns = nil
+		synctest.Wait()
+		requireAnswered(t, nil, other)
+		require.False(t, one.done || two.done)
+		start := time.Now()
+		three := ask(t.Context(), s, reserve(1, "three"))
+		requireAnswered(t, nil, ask(t.Context(), s, reserve(2, "more")))
+		require.Zero(t, time.Since(start), "other slots don't wait")
+		locked = false
+		time.Sleep(2 * time.Second)
+		requireAnswered(t, nil, one, two, three)
+		order := []Op{}
+		for _, b := range db.batches[2:] {
+			for _, op := range b {
+				if op.SlotID == 1 {
+					order = append(order, op)
+				}
+			}
+		}
+		require.Equal(t, []Op{reserve(1, "one"), reserve(1, "two"), reserve(1, "three")}, order)
+	})
+}
+
+// A slot that stays locked is busy in time, and served once it is let go.
+// Seen red with: what was given up for good taken as to be written aside.
+func TestALockThatStaysIsBusy(t *testing.T) {
+	locked := true
+	db := &fakeBatcher{write: locking(&locked)}
+	combining(t, db, Config{CallTimeout: 3 * time.Second, Retries: 100}, func(t *testing.T, s *Service) {
+		start := time.Now()
+		stays := ask(t.Context(), s, reserve(1, "stays"))
+		time.Sleep(10 * time.Second)
+		require.True(t, stays.done, "answered after %v", time.Since(start))
+		requireAnswered(t, ErrBusy, stays)
+		locked = false
+		next := ask(t.Context(), s, reserve(1, "next"))
+		time.Sleep(10 * time.Second)
+		requireAnswered(t, nil, next)
+	})
+}

@@ -1,0 +1,84 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Backoff between tries: a random part of a span that doubles up to a bound,
+// so that transactions that collided do not meet again at the same moment.
+const (
+	firstBackoff = 2 * time.Millisecond
+	maxBackoff   = 100 * time.Millisecond
+)
+
+// retry runs the whole transaction try again while the database gives it up
+// or its outcome is unknown, within the configured bounds. again is true on a
+// try that follows an unknown outcome: what try finds done may be its own work.
+func retry[T any](ctx context.Context, s *Service, try func(ctx context.Context, again bool) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
+	defer cancel()
+	again, backoff := false, firstBackoff
+	for n := 0; ; n++ {
+		v, err := try(ctx, again)
+		unknown := errors.Is(err, ErrOutcomeUnknown)
+		if !unknown && !errors.Is(err, ErrTransient) {
+			return v, giveUp(err)
+		}
+		again = again || unknown
+		if n == s.cfg.Retries || !pause(ctx, rand.N(backoff)) {
+			var zero T
+			return zero, giveUp(err)
+		}
+		s.cfg.Observer.Retried()
+		backoff = min(2*backoff, maxBackoff)
+	}
+}
+
+// giveUp turns what only a retry could have mended into what a client is
+// told, and keeps the cause.
+func giveUp(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrOutcomeUnknown):
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case errors.Is(err, ErrTransient),
+		errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrUnavailable):
+		return fmt.Errorf("%w: %w", ErrBusy, err)
+	}
+	return err
+}
+
+// pause waits for d and says whether ctx outlasted it.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// read runs a transaction that changes nothing, or may be repeated without
+// looking for its own work.
+func read[T any](ctx context.Context, s *Service, try func(ctx context.Context) (T, error)) (T, error) {
+	return retry(ctx, s, func(ctx context.Context, _ bool) (T, error) { return try(ctx) })
+}
+
+// once runs a transaction whose repetition after an unknown outcome would not
+// recognise its own work: the client is told, and may look for itself.
+func once[T any](ctx context.Context, s *Service, try func(ctx context.Context) (T, error)) (T, error) {
+	return retry(ctx, s, func(ctx context.Context, _ bool) (T, error) {
+		v, err := try(ctx)
+		if errors.Is(err, ErrOutcomeUnknown) {
+			err = fmt.Errorf("%w: %v", ErrUnavailable, err)
+		}
+		return v, err
+	})
+}

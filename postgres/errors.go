@@ -1,0 +1,88 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"slotkeeper/app"
+)
+
+// errDSN never quotes the DSN: it may hold a password.
+var errDSN = errors.New("the Postgres DSN is not valid: write postgres://user:password@host:5432/database")
+
+// refusals by constraint name: the unique index, the CHECKs and the exclusion
+// constraints of the migrations.
+var refusals = map[string]error{
+	"reservations_one_each":   app.ErrAlreadyReserved,
+	"slots_capacity":          app.ErrSlotFull,
+	"reservations_slot":       app.ErrSlotNotFound,
+	"resources_key":           app.ErrResourceExists,
+	"no_overlapping_slots":    app.ErrSlotOverlap,
+	"no_slot_over_booking":    app.ErrSlotOverlap,
+	"no_overlapping_bookings": app.ErrResourceBusy,
+	"no_booking_over_slot":    app.ErrResourceBusy,
+}
+
+// translate turns the server's or the driver's error into the app's, by
+// SQLSTATE and constraint name, and keeps it as a further cause.
+func translate(err error) error {
+	if err == nil {
+		return nil
+	}
+	meaning := meaningOf(err)
+	if meaning == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", meaning, err)
+}
+
+func meaningOf(err error) error {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		switch {
+		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+			return app.ErrBusy
+		case isConnection(err):
+			return app.ErrUnavailable
+		}
+		return nil
+	}
+	switch pg.Code {
+	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock time-out
+		return app.ErrTransient
+	case "53300", "57P01", "57P02", "57P03": // too many connections, shutting down, starting up
+		return app.ErrUnavailable
+	case "23505", "23514", "23503", "23P01":
+		return refusals[pg.ConstraintName]
+	}
+	if strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "28") || pg.Code == "3D000" {
+		return app.ErrUnavailable // broken connection, refused login, no such database
+	}
+	return nil
+}
+
+// isConnection says whether err is about the way to the server, not an answer
+// from it.
+func isConnection(err error) bool {
+	var connect *pgconn.ConnectError
+	return errors.As(err, &connect) || pgconn.SafeToRetry(err) || isNetwork(err)
+}
+
+// afterCommit is translate for an error met once COMMIT was sent: without the
+// server's own word the outcome is unknown.
+func afterCommit(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && !lostSession(pg.Code) || pgconn.SafeToRetry(err) {
+		return translate(err)
+	}
+	return fmt.Errorf("%w: %w", app.ErrOutcomeUnknown, err)
+}
+
+// lostSession: the server ended the session and may have committed before.
+func lostSession(code string) bool {
+	return code == "57P01" || code == "57P02" || strings.HasPrefix(code, "08")
+}

@@ -1,0 +1,350 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"slotkeeper/app"
+)
+
+// Reserve implements app.Store: a batch of one.
+func (s *Store) Reserve(ctx context.Context, r app.NewReservation) (app.Reservation, error) {
+	return s.one(ctx, reserveOp(r))
+}
+
+// Confirm implements app.Store.
+func (s *Store) Confirm(ctx context.Context, slotID int64, userID string) (app.Reservation, error) {
+	return s.one(ctx, app.Op{Action: app.ActConfirm, SlotID: slotID, UserID: userID})
+}
+
+// Cancel implements app.Store.
+func (s *Store) Cancel(ctx context.Context, slotID int64, userID string) error {
+	_, err := s.one(ctx, app.Op{Action: app.ActCancel, SlotID: slotID, UserID: userID})
+	return err
+}
+
+func (s *Store) one(ctx context.Context, op app.Op) (app.Reservation, error) {
+	outcomes, err := s.write(ctx, []app.Op{op}, false)
+	if err != nil {
+		return app.Reservation{}, err
+	}
+	return outcomes[0].Reservation, outcomes[0].Err
+}
+
+func reserveOp(r app.NewReservation) app.Op {
+	return app.Op{Action: app.ActReserve, SlotID: r.SlotID, UserID: r.UserID, Hold: r.Hold, AllowPast: r.AllowPast, CreatedAt: r.CreatedAt}
+}
+
+// Write implements app.Batcher.
+func (s *Store) Write(ctx context.Context, ops []app.Op) ([]app.Outcome, error) {
+	return s.write(ctx, ops, false)
+}
+
+// ReserveAll implements app.Store.
+func (s *Store) ReserveAll(ctx context.Context, rs []app.NewReservation) ([]app.Reservation, error) {
+	ops := make([]app.Op, len(rs))
+	for i, r := range rs {
+		ops[i] = reserveOp(r)
+	}
+	outcomes, err := s.write(ctx, ops, true)
+	if err != nil {
+		return nil, err
+	}
+	reserved := make([]app.Reservation, len(rs))
+	for i, o := range outcomes {
+		reserved[i] = o.Reservation
+	}
+	return reserved, nil
+}
+
+// write judges and writes ops in one transaction of two round trips: lock and
+// look, then write and commit. With all it writes everything or, returning
+// *app.ManyError, nothing.
+func (s *Store) write(ctx context.Context, ops []app.Op, all bool) ([]app.Outcome, error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return nil, translate(err)
+	}
+	defer conn.Release()
+	outcomes, err := s.writeOn(ctx, conn, ops, all)
+	if err != nil && !conn.Conn().IsClosed() {
+		s.rollback(ctx, conn)
+	}
+	return outcomes, err
+}
+
+func (s *Store) writeOn(ctx context.Context, conn *pgxpool.Conn, ops []app.Op, all bool) ([]app.Outcome, error) {
+	sc, locked, expired, err := s.look(ctx, conn, ops, all)
+	if err != nil {
+		return nil, translate(err)
+	}
+	plan := app.Decide(sc, ops)
+	for i := range plan.Outcomes {
+		if locked[ops[i].SlotID] {
+			plan.Outcomes[i].Err = fmt.Errorf("%w: slot %d is locked", app.ErrTransient, ops[i].SlotID)
+		}
+	}
+	if all {
+		if err := app.Together(plan.Outcomes); err != nil {
+			return nil, err
+		}
+	}
+	if len(plan.Insert)+len(plan.Cancel)+len(plan.Confirm) == 0 && !expired {
+		s.rollback(ctx, conn) // nothing to keep: spare the disk a commit
+		return plan.Outcomes, nil
+	}
+	if err := s.keep(ctx, conn, plan); err != nil {
+		return nil, err
+	}
+	return plan.Outcomes, nil
+}
+
+func (s *Store) rollback(ctx context.Context, conn *pgxpool.Conn) {
+	ctx, cancel := s.finishing(ctx)
+	defer cancel()
+	_, _ = conn.Exec(ctx, "ROLLBACK") // a connection that fails here is thrown away by the pool
+}
+
+// look opens the transaction, locks the slots, expires their holds and reads
+// what Decide needs. locked has the slots that another transaction holds.
+func (s *Store) look(ctx context.Context, conn *pgxpool.Conn, ops []app.Op, wait bool) (sc app.Scene, locked map[int64]bool, expired bool, err error) {
+	slotIDs, userIDs := places(ops)
+	ids := distinct(slotIDs)
+	wait = wait || len(ids) == 1
+	sc = app.Scene{Slots: make(map[int64]app.Slot, len(ids)), Live: map[app.Place]app.Reservation{}, Expired: map[app.Place]bool{}}
+	mine := make(map[int64]bool, len(ids))
+
+	b := &pgx.Batch{}
+	b.Queue(s.begin)
+	b.Queue(query("lock_wait"), s.lockWait)
+	if s.locking {
+		name := "lock_slots_free"
+		if wait {
+			name = "lock_slots"
+		}
+		b.Queue(query(name), ids).Query(func(rows pgx.Rows) error {
+			var id int64
+			_, err := pgx.ForEachRow(rows, []any{&id}, func() error { mine[id] = true; return nil })
+			return err
+		})
+	}
+	b.Queue(query("expire_holds"), ids).Exec(func(tag pgconn.CommandTag) error { expired = tag.RowsAffected() > 0; return nil })
+	b.Queue(query("scene_slots"), ids).Query(func(rows pgx.Rows) error {
+		var slot app.Slot
+		_, err := pgx.ForEachRow(rows, []any{&slot.ID, &slot.StartsAt, &slot.Capacity, &slot.Reserved, &sc.Now}, func() error {
+			sc.Slots[slot.ID] = slot
+			return nil
+		})
+		return err
+	})
+	b.Queue(query("scene_places"), slotIDs, userIDs).Query(func(rows pgx.Rows) error {
+		_, err := eachReservation(rows, func(r app.Reservation) {
+			sc.Live[app.Place{SlotID: r.SlotID, UserID: r.UserID}] = r
+		})
+		return err
+	})
+	if confirms := onlyConfirms(ops); len(confirms) > 0 {
+		slots, users := places(confirms)
+		b.Queue(query("scene_expired"), slots, users).Query(func(rows pgx.Rows) error {
+			var at app.Place
+			_, err := pgx.ForEachRow(rows, []any{&at.SlotID, &at.UserID}, func() error { sc.Expired[at] = true; return nil })
+			return err
+		})
+	}
+	if err = conn.SendBatch(ctx, b).Close(); err != nil || !s.locking {
+		return sc, nil, expired, err
+	}
+	for id := range sc.Slots {
+		if !mine[id] { // it is there and was left out
+			if locked == nil {
+				locked = map[int64]bool{}
+			}
+			locked[id] = true
+			delete(sc.Slots, id)
+		}
+	}
+	return sc, locked, expired, nil
+}
+
+// keep writes the plan and commits, in one round trip.
+func (s *Store) keep(ctx context.Context, conn *pgxpool.Conn, plan app.Plan) error {
+	ctx, cancel := s.finishing(ctx)
+	defer cancel()
+	b := &pgx.Batch{}
+	queueRows(b, "cancel", plan.Cancel)
+	queueRows(b, "confirm", plan.Confirm)
+	if len(plan.Insert) > 0 {
+		queueReserve(b, plan)
+	}
+	sent := false
+	b.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
+		sent = true
+		if tag.String() != "COMMIT" {
+			return fmt.Errorf("%w: the server rolled back at commit", app.ErrTransient)
+		}
+		return nil
+	})
+	err := conn.SendBatch(ctx, b).Close()
+	if err == nil || sent || errors.Is(err, app.ErrTransient) {
+		return err
+	}
+	return afterCommit(err) // COMMIT went out with the rest
+}
+
+// queueRows queues a statement on reservations that look has seen. That one of
+// them is gone by now means that another program took it without the slot's
+// lock; all is judged again then.
+func queueRows(b *pgx.Batch, name string, rs []app.Reservation) {
+	if len(rs) == 0 {
+		return
+	}
+	slotIDs, ids := make([]int64, len(rs)), make([]int64, len(rs))
+	for i, r := range rs {
+		slotIDs[i], ids[i] = r.SlotID, r.ID
+	}
+	b.Queue(query(name), slotIDs, ids).Exec(func(tag pgconn.CommandTag) error {
+		if int(tag.RowsAffected()) != len(ids) {
+			return fmt.Errorf("%w: a reservation went away meanwhile", app.ErrTransient)
+		}
+		return nil
+	})
+}
+
+func queueReserve(b *pgx.Batch, plan app.Plan) {
+	n := len(plan.Insert)
+	slotIDs, userIDs, states := make([]int64, n), make([]string, n), make([]string, n)
+	created, expires := make([]time.Time, n), make([]pgtype.Timestamptz, n)
+	at := make(map[app.Place]*app.Reservation, n)
+	for j, i := range plan.Insert {
+		r := &plan.Outcomes[i].Reservation
+		slotIDs[j], userIDs[j], states[j], created[j] = r.SlotID, r.UserID, string(r.Status), r.CreatedAt
+		expires[j] = pgtype.Timestamptz{Time: r.ExpiresAt, Valid: !r.ExpiresAt.IsZero()}
+		at[app.Place{SlotID: r.SlotID, UserID: r.UserID}] = r
+	}
+	b.Queue(query("reserve"), slotIDs, userIDs, states, created, expires).Query(func(rows pgx.Rows) error {
+		var id int64
+		var p app.Place
+		_, err := pgx.ForEachRow(rows, []any{&id, &p.SlotID, &p.UserID}, func() error { at[p].ID = id; return nil })
+		return err
+	})
+}
+
+// Peek implements app.Batcher.
+func (s *Store) Peek(ctx context.Context, ops []app.Op) ([]error, error) {
+	slotIDs, userIDs := places(ops)
+	sc := app.Scene{Slots: map[int64]app.Slot{}, Live: map[app.Place]app.Reservation{}}
+	rows, err := s.pool.Query(ctx, query("peek"), slotIDs, userIDs, distinct(slotIDs))
+	if err != nil {
+		return nil, translate(err)
+	}
+	var kind int
+	var slot app.Slot
+	var userID string
+	var starts, now pgtype.Timestamptz
+	_, err = pgx.ForEachRow(rows, []any{&kind, &slot.ID, &userID, &starts, &slot.Capacity, &slot.Reserved, &now}, func() error {
+		if kind == 1 {
+			sc.Live[app.Place{SlotID: slot.ID, UserID: userID}] = app.Reservation{}
+			return nil
+		}
+		slot.StartsAt, sc.Now = starts.Time, now.Time
+		sc.Slots[slot.ID] = slot
+		return nil
+	})
+	if err != nil {
+		return nil, translate(err)
+	}
+	return app.Refuse(sc, ops), nil
+}
+
+// Reservation implements app.Store.
+func (s *Store) Reservation(ctx context.Context, slotID int64, userID string) (app.Reservation, error) {
+	rs, err := s.reservations(ctx, query("reservation_get"), slotID, userID)
+	if err == nil && len(rs) == 0 {
+		err = app.ErrReservationNotFound
+	}
+	if err != nil {
+		return app.Reservation{}, err
+	}
+	return rs[0], nil
+}
+
+// Reservations implements app.Store.
+func (s *Store) Reservations(ctx context.Context, slotID, after int64, limit int) ([]app.Reservation, error) {
+	return s.reservations(ctx, query("reservation_list"), slotID, after, limit)
+}
+
+// reservations reads rows of which at least one comes where the slot exists.
+func (s *Store) reservations(ctx context.Context, sql string, args ...any) ([]app.Reservation, error) {
+	rows, err := s.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, translate(err)
+	}
+	var rs []app.Reservation
+	n, err := eachReservation(rows, func(r app.Reservation) { rs = append(rs, r) })
+	if err != nil {
+		return nil, translate(err)
+	}
+	if n == 0 {
+		return nil, app.ErrSlotNotFound
+	}
+	return rs, nil
+}
+
+// eachReservation scans (id, slot_id, user_id, status, created_at, expires_at)
+// and counts the rows, those without a reservation too.
+func eachReservation(rows pgx.Rows, each func(app.Reservation)) (n int, err error) {
+	var id *int64
+	var slotID int64
+	var userID, status *string
+	var created, expires pgtype.Timestamptz
+	_, err = pgx.ForEachRow(rows, []any{&id, &slotID, &userID, &status, &created, &expires}, func() error {
+		n++
+		if id != nil {
+			each(app.Reservation{
+				ID: *id, SlotID: slotID, UserID: *userID, Status: app.Status(*status),
+				CreatedAt: created.Time.UTC(), ExpiresAt: utc(expires),
+			})
+		}
+		return nil
+	})
+	return n, err
+}
+
+func utc(t pgtype.Timestamptz) time.Time {
+	if !t.Valid {
+		return time.Time{}
+	}
+	return t.Time.UTC()
+}
+
+func places(ops []app.Op) (slotIDs []int64, userIDs []string) {
+	slotIDs, userIDs = make([]int64, len(ops)), make([]string, len(ops))
+	for i, op := range ops {
+		slotIDs[i], userIDs[i] = op.SlotID, op.UserID
+	}
+	return slotIDs, userIDs
+}
+
+func distinct(ids []int64) []int64 {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+func onlyConfirms(ops []app.Op) []app.Op {
+	var confirms []app.Op
+	for _, op := range ops {
+		if op.Action == app.ActConfirm {
+			confirms = append(confirms, op)
+		}
+	}
+	return confirms
+}

@@ -1,0 +1,3 @@
+-- $1, $2 slot ids and reservation ids, pairwise.
+DELETE FROM reservations r USING unnest($1::bigint[], $2::bigint[]) AS k (slot_id, id)
+WHERE r.slot_id = k.slot_id AND r.id = k.id

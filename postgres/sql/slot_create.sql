@@ -1,0 +1,4 @@
+-- $1 ref, $2 resource id, $3 starts_at, $4 ends_at, $5 capacity. No row: the ref is taken.
+INSERT INTO slots (ref, resource_id, starts_at, ends_at, capacity)
+VALUES ($1, $2, $3, $4, $5) ON CONFLICT (ref) DO NOTHING
+RETURNING id, version

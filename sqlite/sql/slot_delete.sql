@@ -1,0 +1,2 @@
+-- ?1 slot id.
+DELETE FROM slots WHERE id = ?1

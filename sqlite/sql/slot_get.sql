@@ -1,0 +1,6 @@
+-- ?1 slot id. A hold that has expired counts as gone, swept or not.
+SELECT s.id, coalesce(k.key, ''), s.starts_at, s.ends_at, s.capacity, s.version,
+       s.reserved - (SELECT count(*) FROM reservations r
+                     WHERE r.slot_id = s.id AND r.status = 'held' AND r.expires_at <= CAST(unixepoch('subsec') * 1000000 AS INTEGER)) AS reserved
+FROM slots s LEFT JOIN resources k ON k.id = s.resource_id
+WHERE s.id = ?1
