@@ -252,24 +252,21 @@ func (c *combiner) answerFailed(batch []*request, err error) {
 // be judged because another program has the slot locked is written aside.
 func (c *combiner) answer(batch []*request, outcome func(i int) Outcome) {
 	locked := map[int64][]*request{}
-	written := map[int64]bool{}
+	var judged []*request
 	for i, r := range batch {
-		o := outcome(i)
-		if errors.Is(o.Err, ErrTransient) {
+		r.outcome = outcome(i)
+		if err := r.outcome.Err; errors.Is(err, ErrTransient) && !errors.Is(err, ErrBusy) { // busy: given up for good
 			locked[r.op.SlotID] = append(locked[r.op.SlotID], r)
 			continue
 		}
-		r.outcome = o
-		written[r.op.SlotID] = true
+		judged = append(judged, r)
 	}
 	c.mu.Lock()
-	for _, r := range batch {
+	for _, r := range judged {
+		c.finish(r)
 		if locked[r.op.SlotID] == nil {
-			c.finish(r)
+			delete(c.taken, r.op.SlotID)
 		}
-	}
-	for slotID := range written {
-		delete(c.taken, slotID)
 	}
 	c.work.Broadcast()
 	c.mu.Unlock()
@@ -309,10 +306,10 @@ func (c *combiner) writeAside(requests []*request) {
 
 // takePeeks takes what waits before slots that seem full.
 func (c *combiner) takePeeks() []*request {
-	n := min(len(c.peeks), maxBatch)
-	batch := make([]*request, 0, n)
-	for _, r := range c.peeks[:n] {
-		if !c.dropped(r) {
+	var batch []*request
+	n := 0
+	for ; n < len(c.peeks) && len(batch) < maxBatch; n++ {
+		if r := c.peeks[n]; !c.dropped(r) {
 			r.begun = true
 			batch = append(batch, r)
 		}

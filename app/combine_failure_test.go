@@ -1,6 +1,7 @@
 package app
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -87,15 +88,14 @@ func TestABatchThatWasGivenUpIsTriedAgain(t *testing.T) {
 	combining(t, db, Config{Retries: 3}, func(t *testing.T, s *Service) {
 		good, bad := pair(t, db, s)
 		left = 3
-		close(db.turns)
-		db.turns = nil
-		time.Sleep(time.Second)
+		db.start()
+		after(time.Second)
 		requireAnswered(t, nil, good, bad)
 		require.Len(t, db.batches, 1+4)
 
 		left = 1000
 		alone := ask(t.Context(), s, reserve(1, "unlucky"))
-		time.Sleep(time.Second)
+		after(time.Second)
 		requireAnswered(t, ErrBusy, alone)
 		left = 0
 		requireAnswered(t, nil, ask(t.Context(), s, reserve(1, "next"))) // the slot was let go
@@ -123,7 +123,7 @@ func TestABatchOfUnknownOutcome(t *testing.T) {
 		gone := ask(t.Context(), s, cancel(1, "gone"))
 		db.turn()
 		db.turn()
-		time.Sleep(time.Second)
+		after(time.Second)
 		requireAnswered(t, nil, good, gone)
 		require.Equal(t, Reservation{SlotID: 1, UserID: "good"}, good.r)
 		requireAnswered(t, ErrSlotFull, bad)
@@ -131,19 +131,25 @@ func TestABatchOfUnknownOutcome(t *testing.T) {
 	})
 }
 
+func held() *atomic.Bool {
+	locked := &atomic.Bool{}
+	locked.Store(true)
+	return locked
+}
+
 // locking gives the ops of slot 1 up while locked is set: alone, they wait a
 // second for the lock first, as Batcher.Write does.
-func locking(locked *bool) func([]Op) ([]Outcome, error) {
+func locking(locked *atomic.Bool) func([]Op) ([]Outcome, error) {
 	return func(ops []Op) ([]Outcome, error) {
 		out, only := fine(ops), true
 		for i, op := range ops {
-			if only = only && op.SlotID == 1; *locked && op.SlotID == 1 {
+			if only = only && op.SlotID == 1; locked.Load() && op.SlotID == 1 {
 				out[i] = Outcome{Err: transient()}
 			}
 		}
-		if *locked && only {
+		if locked.Load() && only {
 			time.Sleep(time.Second)
-			if *locked {
+			if locked.Load() {
 				return nil, transient()
 			}
 			return fine(ops), nil
@@ -156,16 +162,15 @@ func locking(locked *bool) func([]Op) ([]Outcome, error) {
 // are written in their order when it is let go. Seen red with: the locked ops
 // written by the worker itself; the slot let go while they are aside.
 func TestALockedSlotIsWrittenAside(t *testing.T) {
-	locked := true
-	db := &fakeBatcher{write: locking(&locked)}
+	locked := held()
+	db := &fakeBatcher{write: locking(locked)}
 	combining(t, db, Config{}, func(t *testing.T, s *Service) {
-		db.turns = make(chan struct{})
+		db.stop()
 		ask(t.Context(), s, reserve(9, "first"))
 		one := ask(t.Context(), s, reserve(1, "one"))
 		two := ask(t.Context(), s, reserve(1, "two"))
 		other := ask(t.Context(), s, reserve(2, "other"))
-		close(db.turns)
-		db.turns = nil
+		db.start()
 		synctest.Wait()
 		requireAnswered(t, nil, other)
 		require.False(t, one.done || two.done)
@@ -173,8 +178,8 @@ func TestALockedSlotIsWrittenAside(t *testing.T) {
 		three := ask(t.Context(), s, reserve(1, "three"))
 		requireAnswered(t, nil, ask(t.Context(), s, reserve(2, "more")))
 		require.Zero(t, time.Since(start), "other slots don't wait")
-		locked = false
-		time.Sleep(2 * time.Second)
+		locked.Store(false)
+		after(2 * time.Second)
 		requireAnswered(t, nil, one, two, three)
 		order := []Op{}
 		for _, b := range db.batches[2:] {
@@ -191,17 +196,17 @@ func TestALockedSlotIsWrittenAside(t *testing.T) {
 // A slot that stays locked is busy in time, and served once it is let go.
 // Seen red with: what was given up for good taken as to be written aside.
 func TestALockThatStaysIsBusy(t *testing.T) {
-	locked := true
-	db := &fakeBatcher{write: locking(&locked)}
+	locked := held()
+	db := &fakeBatcher{write: locking(locked)}
 	combining(t, db, Config{CallTimeout: 3 * time.Second, Retries: 100}, func(t *testing.T, s *Service) {
 		start := time.Now()
 		stays := ask(t.Context(), s, reserve(1, "stays"))
-		time.Sleep(10 * time.Second)
+		after(10 * time.Second)
 		require.True(t, stays.done, "answered after %v", time.Since(start))
 		requireAnswered(t, ErrBusy, stays)
-		locked = false
+		locked.Store(false)
 		next := ask(t.Context(), s, reserve(1, "next"))
-		time.Sleep(10 * time.Second)
+		after(10 * time.Second)
 		requireAnswered(t, nil, next)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -14,6 +15,7 @@ import (
 // appends, so that batches and peeks need no lock.
 type fakeBatcher struct {
 	Store
+	stopped bool          // makes turns at the start
 	turns   chan struct{} // if not nil, each Write takes one before it answers
 	batches [][]Op        // as Write got them, in order of their beginning
 	peeks   [][]Op
@@ -92,12 +94,15 @@ func (c *counter) Waiting(delta int) { c.waiting.Add(int64(delta)) }
 func combining(t *testing.T, db *fakeBatcher, cfg Config, f func(t *testing.T, s *Service)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
+		if db.stopped {
+			db.stop()
+		}
 		seen := &counter{}
 		cfg.Combine, cfg.Observer = true, seen
 		s := NewService(db, cfg)
 		f(t, s)
 		if db.turns != nil {
-			close(db.turns)
+			db.start()
 		}
 		s.Close()
 		require.Zero(t, seen.waiting.Load(), "requests that wait")
@@ -134,9 +139,24 @@ func confirm(slotID int64, user string) Op {
 	return Op{Action: ActConfirm, SlotID: slotID, UserID: user}
 }
 
+// stop holds each Write up until its turn comes; start lets them all go.
+func (f *fakeBatcher) stop() { f.turns = make(chan struct{}) }
+
+func (f *fakeBatcher) start() {
+	turns := f.turns
+	f.turns = nil
+	close(turns)
+}
+
 // turn lets one Write answer and waits until all is at rest.
 func (f *fakeBatcher) turn() {
 	f.turns <- struct{}{}
+	synctest.Wait()
+}
+
+// after lets d pass and waits until all is at rest.
+func after(d time.Duration) {
+	time.Sleep(d)
 	synctest.Wait()
 }
 

@@ -66,7 +66,7 @@ func TestAReserveWaitsBehindACancel(t *testing.T) {
 	db := fullSlot(&room)
 	combining(t, db, Config{}, func(t *testing.T, s *Service) {
 		ask(t.Context(), s, reserve(1, "a"))
-		db.turns = make(chan struct{})
+		db.stop()
 		ask(t.Context(), s, reserve(9, "first"))
 		freed := ask(t.Context(), s, cancel(1, "x"))
 		next := ask(t.Context(), s, reserve(1, "b"))

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func stopped() *fakeBatcher { return &fakeBatcher{turns: make(chan struct{})} }
+func stopped() *fakeBatcher { return &fakeBatcher{stopped: true} }
 
 // Seen red with: a delay before the first batch.
 func TestALoneRequestIsNotDelayed(t *testing.T) {
@@ -137,11 +137,11 @@ func TestWhoLeftIsDropped(t *testing.T) {
 		synctest.Wait()
 		requireAnswered(t, ErrBusy, left)
 		requireAnswered(t, context.Canceled, left)
-		time.Sleep(300 * time.Millisecond)
+		after(300 * time.Millisecond)
 		late := ask(t.Context(), s, reserve(1, "late"))
-		time.Sleep(900 * time.Millisecond)
+		after(900 * time.Millisecond)
 		stays := ask(t.Context(), s, reserve(1, "stays"))
-		time.Sleep(100 * time.Millisecond)
+		after(100 * time.Millisecond)
 		requireAnswered(t, ErrBusy, late) // by the Service's own bound
 		db.turn()
 		require.Equal(t, []Op{reserve(1, "stays")}, db.batches[1])

@@ -87,9 +87,12 @@ func (s *Store) Slots(ctx context.Context, q app.SlotQuery) ([]app.Slot, error) 
 // EditSlot implements app.Store.
 func (s *Store) EditSlot(ctx context.Context, id, version int64, e app.SlotEdit) (slot app.Slot, err error) {
 	err = s.tx(ctx, func(tx pgx.Tx) error {
-		slot, err = lockSlot(ctx, tx, id, version)
+		slot, err = lockSlot(ctx, tx, id)
 		if err != nil {
 			return err
+		}
+		if slot.Version != version {
+			return app.ErrVersionMismatch
 		}
 		if slot, err = e.Apply(slot); err != nil {
 			return err
@@ -111,9 +114,12 @@ func (s *Store) EditSlot(ctx context.Context, id, version int64, e app.SlotEdit)
 // DeleteSlot implements app.Store.
 func (s *Store) DeleteSlot(ctx context.Context, id, version int64) error {
 	return s.tx(ctx, func(tx pgx.Tx) error {
-		slot, err := lockSlot(ctx, tx, id, version)
+		slot, err := lockSlot(ctx, tx, id)
 		if err != nil {
 			return err
+		}
+		if version != 0 && slot.Version != version {
+			return app.ErrVersionMismatch
 		}
 		if slot.Reserved > 0 {
 			return app.ErrSlotHasReservations
@@ -129,9 +135,8 @@ func (s *Store) DeleteSlot(ctx context.Context, id, version int64) error {
 	})
 }
 
-// lockSlot locks a slot, expires its holds and then reads it; version 0 is
-// whichever.
-func lockSlot(ctx context.Context, tx pgx.Tx, id, version int64) (app.Slot, error) {
+// lockSlot locks a slot, expires its holds and then reads it.
+func lockSlot(ctx context.Context, tx pgx.Tx, id int64) (app.Slot, error) {
 	ids := []int64{id}
 	for _, name := range []string{"lock_slots", "expire_holds"} {
 		if _, err := tx.Exec(ctx, query(name), ids); err != nil {
@@ -139,13 +144,7 @@ func lockSlot(ctx context.Context, tx pgx.Tx, id, version int64) (app.Slot, erro
 		}
 	}
 	slot, err := scanSlot(tx.QueryRow(ctx, query("slot_get"), id))
-	if err != nil {
-		return slot, rowOr(err, app.ErrSlotNotFound)
-	}
-	if version != 0 && version != slot.Version {
-		return slot, app.ErrVersionMismatch
-	}
-	return slot, nil
+	return slot, rowOr(err, app.ErrSlotNotFound)
 }
 
 func scanSlot(row pgx.Row) (app.Slot, error) {

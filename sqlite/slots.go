@@ -81,8 +81,11 @@ func (s *Store) Slots(ctx context.Context, q app.SlotQuery) ([]app.Slot, error) 
 // EditSlot implements app.Store.
 func (s *Store) EditSlot(ctx context.Context, id, version int64, e app.SlotEdit) (slot app.Slot, err error) {
 	err = s.tx(ctx, func(tx *sql.Tx) error {
-		if slot, err = slotToChange(ctx, tx, id, version); err != nil {
+		if slot, err = slotToChange(ctx, tx, id); err != nil {
 			return err
+		}
+		if slot.Version != version {
+			return app.ErrVersionMismatch
 		}
 		if slot, err = e.Apply(slot); err != nil {
 			return err
@@ -104,9 +107,12 @@ func (s *Store) EditSlot(ctx context.Context, id, version int64, e app.SlotEdit)
 // DeleteSlot implements app.Store.
 func (s *Store) DeleteSlot(ctx context.Context, id, version int64) error {
 	return s.tx(ctx, func(tx *sql.Tx) error {
-		slot, err := slotToChange(ctx, tx, id, version)
+		slot, err := slotToChange(ctx, tx, id)
 		if err != nil {
 			return err
+		}
+		if version != 0 && slot.Version != version {
+			return app.ErrVersionMismatch
 		}
 		if slot.Reserved > 0 {
 			return app.ErrSlotHasReservations
@@ -119,19 +125,13 @@ func (s *Store) DeleteSlot(ctx context.Context, id, version int64) error {
 	})
 }
 
-// slotToChange expires a slot's holds and then reads it; version 0 is whichever.
-func slotToChange(ctx context.Context, tx *sql.Tx, id, version int64) (app.Slot, error) {
+// slotToChange expires a slot's holds and then reads it.
+func slotToChange(ctx context.Context, tx *sql.Tx, id int64) (app.Slot, error) {
 	if _, err := tx.ExecContext(ctx, query("expire_holds"), list([]int64{id})); err != nil {
 		return app.Slot{}, err
 	}
 	slot, err := scanSlot(tx.QueryRowContext(ctx, query("slot_get"), id))
-	if err != nil {
-		return slot, rowOr(err, app.ErrSlotNotFound)
-	}
-	if version != 0 && version != slot.Version {
-		return slot, app.ErrVersionMismatch
-	}
-	return slot, nil
+	return slot, rowOr(err, app.ErrSlotNotFound)
 }
 
 // scanner is a row of a query.
