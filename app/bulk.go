@@ -86,7 +86,7 @@ func (s *Service) writeTogether(ctx context.Context, list []Op) (outcomes []Outc
 			return nil, errAlone
 		}
 		s.cfg.Observer.Batch(len(list))
-		return b.Write(ctx, list)
+		return b.Write(ctx, list, true)
 	})
 	if err != nil {
 		return unjudged(make([]Outcome, len(list)), ErrTransient), errors.Is(err, errAlone)

@@ -59,7 +59,7 @@ type batchWard struct {
 	lost   error          // returned after the work was done, once
 }
 
-func (w *batchWard) Write(_ context.Context, ops []Op) ([]Outcome, error) {
+func (w *batchWard) Write(_ context.Context, ops []Op, _ bool) ([]Outcome, error) {
 	w.calls = append(w.calls, len(ops))
 	if w.before != nil {
 		if err := w.before(len(w.calls)-1, ops); err != nil {

@@ -53,7 +53,7 @@ func newCombiner(s *Service, b Batcher) *combiner {
 	}
 	c.work = sync.NewCond(&c.mu)
 	for range s.cfg.Batches {
-		c.start(c.takeWrites, c.write)
+		c.start(c.takeWrites, func(batch []*request) { c.write(batch, false) })
 	}
 	c.start(c.takePeeks, c.peek)
 	return c
@@ -209,10 +209,10 @@ func ops(batch []*request) []Op {
 	return list
 }
 
-// write writes a batch and answers its requests.
-func (c *combiner) write(batch []*request) {
+// write writes a batch and answers its requests. wait is that of Batcher.Write.
+func (c *combiner) write(batch []*request, wait bool) {
 	c.s.cfg.Observer.Batch(len(batch))
-	outcomes, err := c.try(batch)
+	outcomes, err := c.try(batch, wait)
 	if err == nil {
 		c.answer(batch, func(i int) Outcome { return outcomes[i] })
 		return
@@ -221,13 +221,13 @@ func (c *combiner) write(batch []*request) {
 }
 
 // try writes a batch, again where the database gave it up.
-func (c *combiner) try(batch []*request) ([]Outcome, error) {
+func (c *combiner) try(batch []*request, wait bool) ([]Outcome, error) {
 	list := ops(batch)
 	return retry(context.Background(), c.s, func(ctx context.Context, again bool) ([]Outcome, error) {
 		if again { // each op must look for its own work: see alone
 			return nil, errAlone
 		}
-		return c.b.Write(ctx, list)
+		return c.b.Write(ctx, list, wait)
 	})
 }
 
@@ -300,7 +300,7 @@ func (c *combiner) writeAside(requests []*request) {
 		defer c.done.Done()
 		c.aside <- struct{}{}
 		defer func() { <-c.aside }()
-		c.write(requests)
+		c.write(requests, true)
 	}()
 }
 

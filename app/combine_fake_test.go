@@ -25,7 +25,7 @@ type fakeBatcher struct {
 	single  func(op Op) error                 // nil: succeeds
 }
 
-func (f *fakeBatcher) Write(_ context.Context, ops []Op) ([]Outcome, error) {
+func (f *fakeBatcher) Write(_ context.Context, ops []Op, _ bool) ([]Outcome, error) {
 	f.batches = append(f.batches, ops)
 	if f.turns != nil {
 		<-f.turns

@@ -17,12 +17,13 @@ type Scene struct {
 	Expired map[Place]bool        // places of Confirm ops whose hold expired and is remembered
 }
 
-// Plan is what to write so that each op has its Outcome. The deletes and
-// confirmations come first, so that no state in between is over-full.
+// Plan is what to write so that each op has its Outcome: confirmations, then
+// deletes (of what was just confirmed, too), then inserts, so that no state in
+// between is over-full.
 type Plan struct {
 	Outcomes []Outcome     // in the order of the ops
-	Cancel   []Reservation // to delete
 	Confirm  []Reservation // holds to confirm
+	Cancel   []Reservation // to delete
 	Insert   []int         // indices of ops whose outcome's reservation lacks its ID
 }
 

@@ -96,10 +96,11 @@ type Batcher interface {
 	// one transaction, slots locked by ascending id. Outcomes have the order
 	// of ops; the errors in them are those of Reserve, Confirm and Cancel.
 	// When it returns an error nothing is known to be written and no op was
-	// judged. Where ops name several slots it waits for none: the ops of a
-	// slot that another transaction has locked get ErrTransient. A Confirm or Cancel must not follow a Reserve of the same slot
+	// judged. With wait it waits for slots that another transaction has
+	// locked; without, their ops get ErrTransient and the others go on (an
+	// engine that locks the whole database always waits). A Confirm or Cancel must not follow a Reserve of the same slot
 	// and user within ops.
-	Write(ctx context.Context, ops []Op) ([]Outcome, error)
+	Write(ctx context.Context, ops []Op, wait bool) ([]Outcome, error)
 	// Peek answers without a lock, from one snapshot taken after the call
 	// began, which of these Reserve ops are refused at that moment:
 	// ErrSlotNotFound, ErrAlreadyReserved, ErrSlotStarted or ErrSlotFull. A

@@ -32,7 +32,7 @@ func (s *Store) Cancel(ctx context.Context, slotID int64, userID string) error {
 }
 
 func (s *Store) one(ctx context.Context, op app.Op) (app.Reservation, error) {
-	outcomes, err := s.write(ctx, []app.Op{op}, false)
+	outcomes, err := s.write(ctx, []app.Op{op}, true, false)
 	if err != nil {
 		return app.Reservation{}, err
 	}
@@ -44,8 +44,8 @@ func reserveOp(r app.NewReservation) app.Op {
 }
 
 // Write implements app.Batcher.
-func (s *Store) Write(ctx context.Context, ops []app.Op) ([]app.Outcome, error) {
-	return s.write(ctx, ops, false)
+func (s *Store) Write(ctx context.Context, ops []app.Op, wait bool) ([]app.Outcome, error) {
+	return s.write(ctx, ops, wait, false)
 }
 
 // ReserveAll implements app.Store.
@@ -54,7 +54,7 @@ func (s *Store) ReserveAll(ctx context.Context, rs []app.NewReservation) ([]app.
 	for i, r := range rs {
 		ops[i] = reserveOp(r)
 	}
-	outcomes, err := s.write(ctx, ops, true)
+	outcomes, err := s.write(ctx, ops, true, true)
 	if err != nil {
 		return nil, err
 	}
@@ -68,21 +68,21 @@ func (s *Store) ReserveAll(ctx context.Context, rs []app.NewReservation) ([]app.
 // write judges and writes ops in one transaction of two round trips: lock and
 // look, then write and commit. With all it writes everything or, returning
 // *app.ManyError, nothing.
-func (s *Store) write(ctx context.Context, ops []app.Op, all bool) ([]app.Outcome, error) {
+func (s *Store) write(ctx context.Context, ops []app.Op, wait, all bool) ([]app.Outcome, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return nil, translate(err)
 	}
 	defer conn.Release()
-	outcomes, err := s.writeOn(ctx, conn, ops, all)
+	outcomes, err := s.writeOn(ctx, conn, ops, wait, all)
 	if err != nil && !conn.Conn().IsClosed() {
 		s.rollback(ctx, conn)
 	}
 	return outcomes, err
 }
 
-func (s *Store) writeOn(ctx context.Context, conn *pgxpool.Conn, ops []app.Op, all bool) ([]app.Outcome, error) {
-	sc, locked, expired, err := s.look(ctx, conn, ops, all)
+func (s *Store) writeOn(ctx context.Context, conn *pgxpool.Conn, ops []app.Op, wait, all bool) ([]app.Outcome, error) {
+	sc, locked, expired, err := s.look(ctx, conn, ops, wait)
 	if err != nil {
 		return nil, translate(err)
 	}
@@ -118,7 +118,6 @@ func (s *Store) rollback(ctx context.Context, conn *pgxpool.Conn) {
 func (s *Store) look(ctx context.Context, conn *pgxpool.Conn, ops []app.Op, wait bool) (sc app.Scene, locked map[int64]bool, expired bool, err error) {
 	slotIDs, userIDs := places(ops)
 	ids := distinct(slotIDs)
-	wait = wait || len(ids) == 1
 	sc = app.Scene{Slots: make(map[int64]app.Slot, len(ids)), Live: map[app.Place]app.Reservation{}, Expired: map[app.Place]bool{}}
 	mine := make(map[int64]bool, len(ids))
 
@@ -143,6 +142,7 @@ func (s *Store) look(ctx context.Context, conn *pgxpool.Conn, ops []app.Op, wait
 			sc.Slots[slot.ID] = slot
 			return nil
 		})
+		sc.Now = sc.Now.UTC()
 		return err
 	})
 	b.Queue(query("scene_places"), slotIDs, userIDs).Query(func(rows pgx.Rows) error {
@@ -179,8 +179,8 @@ func (s *Store) keep(ctx context.Context, conn *pgxpool.Conn, plan app.Plan) err
 	ctx, cancel := s.finishing(ctx)
 	defer cancel()
 	b := &pgx.Batch{}
-	queueRows(b, "cancel", plan.Cancel)
 	queueRows(b, "confirm", plan.Confirm)
+	queueRows(b, "cancel", plan.Cancel)
 	if len(plan.Insert) > 0 {
 		queueReserve(b, plan)
 	}

@@ -15,10 +15,16 @@ import (
 // CreateSlot implements app.Store.
 func (s *Store) CreateSlot(ctx context.Context, n app.NewSlot) (slot app.Slot, created bool, err error) {
 	if n.Resource == "" && n.Ref == "" {
-		slot, created, err = s.insertSlot(ctx, s.pool, n, nil)
-		return slot, created && err == nil, translate(err)
+		slot, err = insertSlot(ctx, s.pool, n, nil)
+		return slot, err == nil, translate(err)
 	}
 	err = s.tx(ctx, func(tx pgx.Tx) error {
+		if n.Ref != "" {
+			slot, err = scanSlot(tx.QueryRow(ctx, query("slot_by_ref"), n.Ref))
+			if !errors.Is(err, pgx.ErrNoRows) {
+				return err
+			}
+		}
 		var resource *int64
 		if n.Resource != "" {
 			id, err := claimPlace(ctx, tx, n.Resource)
@@ -27,7 +33,8 @@ func (s *Store) CreateSlot(ctx context.Context, n app.NewSlot) (slot app.Slot, c
 			}
 			resource = &id
 		}
-		slot, created, err = s.insertSlot(ctx, tx, n, resource)
+		created = true
+		slot, err = insertSlot(ctx, tx, n, resource)
 		return err
 	})
 	return slot, created && err == nil, err
@@ -38,21 +45,17 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-func (s *Store) insertSlot(ctx context.Context, q querier, n app.NewSlot, resource *int64) (app.Slot, bool, error) {
+func insertSlot(ctx context.Context, q querier, n app.NewSlot, resource *int64) (app.Slot, error) {
 	var ref *string
 	if n.Ref != "" {
 		ref = &n.Ref
-		slot, err := scanSlot(q.QueryRow(ctx, query("slot_by_ref"), n.Ref))
-		if !errors.Is(err, pgx.ErrNoRows) {
-			return slot, false, err
-		}
 	}
 	slot := app.Slot{Resource: n.Resource, StartsAt: n.StartsAt, EndsAt: n.EndsAt, Capacity: n.Capacity}
 	err := q.QueryRow(ctx, query("slot_create"), ref, resource, n.StartsAt, n.EndsAt, n.Capacity).Scan(&slot.ID, &slot.Version)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = fmt.Errorf("%w: the ref was stored meanwhile", app.ErrTransient)
 	}
-	return slot, true, err
+	return slot, err
 }
 
 // claimPlace locks the resource, made if need be, and frees what expired on it.

@@ -37,8 +37,8 @@ func reserveOp(r app.NewReservation) app.Op {
 	return app.Op{Action: app.ActReserve, SlotID: r.SlotID, UserID: r.UserID, Hold: r.Hold, AllowPast: r.AllowPast, CreatedAt: r.CreatedAt}
 }
 
-// Write implements app.Batcher.
-func (s *Store) Write(ctx context.Context, ops []app.Op) ([]app.Outcome, error) {
+// Write implements app.Batcher. It always waits: SQLite locks the file.
+func (s *Store) Write(ctx context.Context, ops []app.Op, _ bool) ([]app.Outcome, error) {
 	return s.write(ctx, ops, false)
 }
 
@@ -117,20 +117,11 @@ func scene(ctx context.Context, tx *sql.Tx, slots, reservations, ids, at string)
 
 // keep writes the plan.
 func (s *Store) keep(ctx context.Context, tx *sql.Tx, plan app.Plan) error {
-	for name, rs := range map[string][]app.Reservation{"cancel": plan.Cancel, "confirm": plan.Confirm} {
-		if len(rs) == 0 {
-			continue
-		}
-		ids := make([]int64, len(rs))
-		for i, r := range rs {
-			ids[i] = r.ID
-		}
-		if _, err := tx.ExecContext(ctx, query(name), list(ids)); err != nil {
-			return err
-		}
+	if err := onRows(ctx, tx, "confirm", plan.Confirm); err != nil {
+		return err
 	}
-	if len(plan.Insert) == 0 {
-		return nil
+	if err := onRows(ctx, tx, "cancel", plan.Cancel); err != nil || len(plan.Insert) == 0 {
+		return err
 	}
 	rows := make([][5]any, len(plan.Insert))
 	made := make(map[app.Place]*app.Reservation, len(plan.Insert))
@@ -149,6 +140,19 @@ func (s *Store) keep(ctx context.Context, tx *sql.Tx, plan app.Plan) error {
 	if err == nil && n != len(rows) {
 		err = fmt.Errorf("%d of %d reservations were written", n, len(rows))
 	}
+	return err
+}
+
+// onRows runs a statement on reservations that look has seen.
+func onRows(ctx context.Context, tx *sql.Tx, name string, rs []app.Reservation) error {
+	if len(rs) == 0 {
+		return nil
+	}
+	ids := make([]int64, len(rs))
+	for i, r := range rs {
+		ids[i] = r.ID
+	}
+	_, err := tx.ExecContext(ctx, query(name), list(ids))
 	return err
 }
 
