@@ -29,8 +29,8 @@ func pair(t *testing.T, db *fakeBatcher, s *Service) (good, bad *answer) {
 	return good, bad
 }
 
-func spoiling(err error) func([]Op) ([]Outcome, error) {
-	return func(ops []Op) ([]Outcome, error) {
+func spoiling(err error) func([]Op, bool) ([]Outcome, error) {
+	return func(ops []Op, _ bool) ([]Outcome, error) {
 		for _, op := range ops {
 			if op.UserID == "bad" {
 				return nil, err
@@ -79,7 +79,7 @@ func TestADatabaseThatIsAwayIsAskedOnce(t *testing.T) {
 func TestABatchThatWasGivenUpIsTriedAgain(t *testing.T) {
 	left := 0 // how often the batch is yet to be given up
 	db := stopped()
-	db.write = func(ops []Op) ([]Outcome, error) {
+	db.write = func(ops []Op, _ bool) ([]Outcome, error) {
 		if left--; left >= 0 {
 			return nil, transient()
 		}
@@ -137,22 +137,21 @@ func held() *atomic.Bool {
 	return locked
 }
 
-// locking gives the ops of slot 1 up while locked is set: alone, they wait a
-// second for the lock first, as Batcher.Write does.
-func locking(locked *atomic.Bool) func([]Op) ([]Outcome, error) {
-	return func(ops []Op) ([]Outcome, error) {
-		out, only := fine(ops), true
-		for i, op := range ops {
-			if only = only && op.SlotID == 1; locked.Load() && op.SlotID == 1 {
-				out[i] = Outcome{Err: transient()}
-			}
-		}
-		if locked.Load() && only {
+// locking is a database where another program has slot 1 locked while locked
+// is set: a Write that waits does so for a second, as an engine's lock time-out.
+func locking(locked *atomic.Bool) func([]Op, bool) ([]Outcome, error) {
+	return func(ops []Op, wait bool) ([]Outcome, error) {
+		if wait && locked.Load() {
 			time.Sleep(time.Second)
 			if locked.Load() {
 				return nil, transient()
 			}
-			return fine(ops), nil
+		}
+		out := fine(ops)
+		for i, op := range ops {
+			if op.SlotID == 1 && locked.Load() {
+				out[i] = Outcome{Err: transient()}
+			}
 		}
 		return out, nil
 	}

@@ -20,18 +20,18 @@ type fakeBatcher struct {
 	batches [][]Op        // as Write got them, in order of their beginning
 	peeks   [][]Op
 	singles []Op
-	write   func(ops []Op) ([]Outcome, error) // nil: all succeed
-	peek    func(ops []Op) ([]error, error)   // nil: all seem possible
-	single  func(op Op) error                 // nil: succeeds
+	write   func(ops []Op, wait bool) ([]Outcome, error) // nil: all succeed
+	peek    func(ops []Op) ([]error, error)              // nil: all seem possible
+	single  func(op Op) error                            // nil: succeeds
 }
 
-func (f *fakeBatcher) Write(_ context.Context, ops []Op, _ bool) ([]Outcome, error) {
+func (f *fakeBatcher) Write(_ context.Context, ops []Op, wait bool) ([]Outcome, error) {
 	f.batches = append(f.batches, ops)
 	if f.turns != nil {
 		<-f.turns
 	}
 	if f.write != nil {
-		return f.write(ops)
+		return f.write(ops, wait)
 	}
 	return fine(ops), nil
 }

@@ -13,7 +13,7 @@ import (
 // fullSlot answers as a slot 1 that is full until room is set.
 func fullSlot(room *bool) *fakeBatcher {
 	return &fakeBatcher{
-		write: func(ops []Op) ([]Outcome, error) {
+		write: func(ops []Op, _ bool) ([]Outcome, error) {
 			out := fine(ops)
 			for i, op := range ops {
 				if op.SlotID == 1 && op.Action == ActReserve && !*room {

@@ -48,7 +48,7 @@ func TestWhatWaitsIsWrittenTogetherInOrder(t *testing.T) {
 // Seen red with: the outcomes given out from the last to the first.
 func TestEachGetsItsOwnOutcome(t *testing.T) {
 	db := stopped()
-	db.write = func(ops []Op) ([]Outcome, error) {
+	db.write = func(ops []Op, _ bool) ([]Outcome, error) {
 		out := fine(ops)
 		for i, op := range ops {
 			if op.UserID == "late" {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,14 +11,14 @@ import (
 )
 
 // hold enters for key and stays until release is closed.
-func hold(t *testing.T, g *gate, key int64, release <-chan struct{}, inside *int) {
+func hold(t *testing.T, g *gate, key int64, release <-chan struct{}, inside *atomic.Int64) {
 	t.Helper()
 	go func() {
 		leave, err := g.enter(t.Context(), key)
 		if err != nil {
 			return
 		}
-		*inside++ // one goroutine runs at a time between the waits of a test
+		inside.Add(1)
 		<-release
 		leave()
 	}()
@@ -30,20 +31,20 @@ func TestCrowdBeforeOneKeyLeavesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(2, 4, 1000)
 		release := make(chan struct{})
-		var crowd, others int
+		var crowd, others atomic.Int64
 		for range 50 {
 			hold(t, g, 1, release, &crowd)
 		}
-		require.Equal(t, 2, crowd)
+		require.EqualValues(t, 2, crowd.Load())
 		hold(t, g, 2, release, &others)
 		hold(t, g, 3, release, &others)
-		require.Equal(t, 2, others, "other keys have the rest")
+		require.EqualValues(t, 2, others.Load(), "other keys have the rest")
 		hold(t, g, 4, release, &others)
-		require.Equal(t, 2, others, "four write in all")
+		require.EqualValues(t, 2, others.Load(), "four write in all")
 		close(release)
 		synctest.Wait()
-		require.Equal(t, 50, crowd)
-		require.Equal(t, 3, others)
+		require.EqualValues(t, 50, crowd.Load())
+		require.EqualValues(t, 3, others.Load())
 		require.Empty(t, g.keys, "keys nobody uses are forgotten")
 		require.Zero(t, g.waiting)
 		require.Empty(t, g.all)
@@ -55,7 +56,7 @@ func TestGateRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(1, 1, 2)
 		release := make(chan struct{})
-		var in int
+		var in atomic.Int64
 		hold(t, g, 1, release, &in)
 		hold(t, g, 1, release, &in) // waits before the key
 		hold(t, g, 2, release, &in) // waits before the whole
@@ -65,7 +66,7 @@ func TestGateRefuses(t *testing.T) {
 		require.Zero(t, time.Since(start), "a full queue refuses at once")
 		close(release)
 		synctest.Wait()
-		require.Equal(t, 3, in)
+		require.EqualValues(t, 3, in.Load())
 		leave, err := g.enter(t.Context(), 3)
 		require.NoError(t, err)
 		leave()
@@ -80,7 +81,7 @@ func TestGateWaitEndsWithContext(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newGate(1, 1, 10)
 				release := make(chan struct{})
-				var in int
+				var in atomic.Int64
 				hold(t, g, held, release, &in)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()

@@ -124,7 +124,7 @@ func (s *Store) look(ctx context.Context, conn *pgxpool.Conn, ops []app.Op, wait
 	b := &pgx.Batch{}
 	b.Queue(s.begin)
 	b.Queue(query("lock_wait"), s.lockWait)
-	if s.locking {
+	if s.locking || !wait { // not to wait takes a lock under either strategy
 		name := "lock_slots_free"
 		if wait {
 			name = "lock_slots"
@@ -159,7 +159,7 @@ func (s *Store) look(ctx context.Context, conn *pgxpool.Conn, ops []app.Op, wait
 			return err
 		})
 	}
-	if err = conn.SendBatch(ctx, b).Close(); err != nil || !s.locking {
+	if err = conn.SendBatch(ctx, b).Close(); err != nil || wait {
 		return sc, nil, expired, err
 	}
 	for id := range sc.Slots {

@@ -3,7 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"fmt"
-	"net/url"
+	"io"
 	"strings"
 	"testing"
 
@@ -30,6 +30,7 @@ func TestPathsAreDecodedOnce(t *testing.T) {
 		{"%", "%25"},
 		{"+", "+"},
 		{"1+1", "1%2B1"},
+		{"a+b c", "a+b%20c"},
 		{".", "."},
 		{"..", ".."},
 		{". .", "%2e%20%2E"},
@@ -101,6 +102,7 @@ func TestPathsThatAreNone(t *testing.T) {
 func TestOddIDs(t *testing.T) {
 	b := start(t)
 	b.slotOf(2)
+	b.store.fail = errNoStore // which must not be asked
 	for _, id := range []string{"0", "-1", "+1", "abc", "1.0", "9223372036854775808", "1e0", "%31x", "0x1", "%20", "1_0"} {
 		for method, path := range map[string]string{"GET": "", "PATCH": "", "DELETE": "", "POST": "/reservations"} {
 			body := map[string]string{"PATCH": `{"capacity":3}`, "POST": `{"user_id":"a"}`}[method]
@@ -109,6 +111,7 @@ func TestOddIDs(t *testing.T) {
 		b.problem(b.do("DELETE", "/bookings/"+id, ""), 404, "booking-not-found")
 		b.problem(b.do("POST", "/bookings/"+id+"/confirm", ""), 404, "booking-not-found")
 	}
+	b.store.fail = nil
 	b.problem(b.do("GET", "/slots/999999", ""), 404, "slot-not-found")
 	b.problem(b.do("GET", "/slots/9223372036854775807", ""), 404, "slot-not-found")
 }
@@ -143,10 +146,13 @@ func TestTextOutlivesTheRequest(t *testing.T) {
 	for i, r := range b.store.places {
 		require.Equal(t, kept[i], r.UserID)
 	}
-	key := b.do("POST", "/resources", `{"key":"some-key","kind":"place"}`).Header.Get("Location")
-	require.Equal(t, 201, b.do("POST", key+"/bookings", `{"user_id":"a",`+future+`}`).StatusCode)
-	for range 20 {
-		b.do("GET", "/resources/"+url.PathEscape(strings.Repeat("/", 20)), "")
-	}
+	require.Equal(t, 201, b.do("POST", "/resources", `{"key":"some-key","kind":"place"}`).StatusCode)
+	conn, from := b.dial()
+	_, err := io.WriteString(conn, b.request("POST", "/resources/some-key/bookings", `{"user_id":"a",`+future+`}`))
+	require.NoError(t, err)
+	require.Equal(t, 201, b.read("POST", from).StatusCode)
+	_, err = io.WriteString(conn, b.request("GET", "/resources/"+strings.Repeat("x", 40), ""))
+	require.NoError(t, err)
+	b.problem(b.read("GET", from), 404, "resource-not-found")
 	require.Equal(t, "some-key", b.store.bookings[0].Resource)
 }

@@ -46,7 +46,7 @@ func (s *Server) reserveAll(c *fiber.Ctx) error {
 		id, ok := wholeNumber(v)
 		if !ok || id < 1 {
 			in.wrong(at, "must be a slot's id, a positive integer")
-			id = -int64(len(all)) - 1 // like no other in the list
+			id = 0
 		}
 		each.SlotID = id
 		all = append(all, each)

@@ -26,6 +26,10 @@ func TestReservationIsMadeReadConfirmedAndCancelled(t *testing.T) {
 	b.problem(b.do("POST", slot+"/reservations/alice/confirm", `{"hold_seconds":5}`), 400, "malformed-request")
 	b.problem(b.do("POST", slot+"/reservations/alice/confirm", `x`, "Content-Type: text/plain"), 415, "unsupported-media-type")
 
+	b.store.fail = app.ErrHoldExpired
+	b.problem(b.do("POST", slot+"/reservations/alice/confirm", ""), 409, "hold-expired")
+	b.store.fail = nil
+
 	b.problem(b.do("POST", slot+"/reservations", `{"user_id":"alice"}`), 409, "already-reserved")
 	require.Equal(t, 201, b.do("POST", slot+"/reservations", `{"user_id":"bob"}`).StatusCode)
 	b.problem(b.do("POST", slot+"/reservations", `{"user_id":"eve"}`), 409, "slot-full")

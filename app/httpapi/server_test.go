@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"os"
 	"runtime"
 	"testing"
 	"time"
@@ -76,7 +77,9 @@ func TestShutdownAnswersWhatItTook(t *testing.T) {
 	default:
 	}
 	close(release)
-	b.problem(b.read("GET", fromBusy), 404, "slot-not-found")
+	last := b.read("GET", fromBusy)
+	b.problem(last, 404, "slot-not-found")
+	require.True(t, last.Close, "it is told that no more is answered")
 	require.NoError(t, <-done)
 	for _, from := range []*bufio.Reader{fromIdle, fromBusy} {
 		_, err := from.ReadByte()
@@ -98,6 +101,7 @@ func TestShutdownIsBounded(t *testing.T) {
 	require.ErrorIs(t, b.srv.Shutdown(ctx), context.DeadlineExceeded)
 	_, err = from.ReadByte()
 	require.Error(t, err)
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
 	close(release)
 	require.Eventually(t, func() bool { return b.log.String() != "" }, time.Second, time.Millisecond)
 }

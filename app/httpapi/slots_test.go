@@ -67,6 +67,7 @@ func TestIfMatch(t *testing.T) {
 		{[]string{`If-Match: "-3"`}, false},
 		{[]string{`If-Match: 3`}, false},
 		{[]string{`If-Match: "3`}, false},
+		{[]string{`If-Match: x3"`}, false},
 		{[]string{`If-Match: "*"`}, false},
 		{[]string{`If-Match: "1","2"`}, false},
 		{[]string{`If-Match: ""`}, false},

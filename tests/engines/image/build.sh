@@ -18,15 +18,23 @@ if [ "$made_by" = "$recipe" ]; then
 	echo "image $tag is there already"
 	exit 0
 fi
+old=$(docker image inspect --format '{{.Id}}' "$tag" 2>/dev/null || true)
 
 # The mirror that this machine's own apt uses.
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: $VERSION_CODENAME" | head -n 1)
 mirror=${mirror:-http://deb.debian.org/debian}
 
-# Not /tmp: that may be small or mounted without devices.
+# In memory where that can be had: dpkg waits for the disk after each file.
+# Else in /var/tmp, since /tmp may be small or mounted without devices.
 root=$(mktemp -d /var/tmp/slotkeeper-image.XXXXXX)
 log=$root.log
-trap 'rm -rf --one-file-system "$root" "$log"' EXIT
+clean() {
+	if mountpoint -q "$root"; then umount "$root"; fi
+	rm -rf --one-file-system "$root" "$log"
+}
+trap clean EXIT
+mount -t tmpfs -o size=3g,mode=0755 slotkeeper-image "$root" || echo "building on disk, which is slower"
+chmod 0755 "$root" # it becomes the image's /
 
 echo "image $tag: Debian $VERSION_CODENAME with its postgresql from $mirror"
 if ! debootstrap --variant=minbase --include=postgresql "$VERSION_CODENAME" "$root" "$mirror" >"$log" 2>&1; then
@@ -49,4 +57,7 @@ tar -C "$root" --one-file-system -c . | docker import \
 	--change 'EXPOSE 5432' \
 	--change "LABEL slotkeeper.recipe=$recipe" \
 	- "$tag" >/dev/null
+if [ -n "$old" ]; then
+	docker image rm "$old" >/dev/null || true # a container may still use it
+fi
 docker image ls "$tag"

@@ -1,0 +1,2 @@
+-- These slots have no resource: nothing can overlap.
+SELECT N'', N'' WHERE 1 = 0;

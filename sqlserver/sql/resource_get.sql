@@ -1,0 +1,2 @@
+-- @key.
+SELECT id, [key], name, kind FROM resources WHERE [key] = @key;

@@ -1,0 +1,102 @@
+package conformance
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slotkeeper/app"
+)
+
+// Seen red with:
+func lockedSlot(t *testing.T, db app.Store, b app.Batcher, other SlotLocker) {
+	first, locked, last := newSlot(t, db, 2), newSlot(t, db, 2), newSlot(t, db, 2)
+	reserve(t, db, locked.ID, "carol")
+	release := holdLock(t, other, locked.ID)
+	ops := []app.Op{
+		reserveOp(last.ID, "alice"), reserveOp(locked.ID, "alice"), reserveOp(first.ID, "alice"),
+		cancelOp(locked.ID, "carol"), reserveOp(999999, "alice"), reserveOp(last.ID, "alice"),
+	}
+	began := time.Now()
+	outcomes, err := b.Write(t.Context(), ops, false)
+	ok(t, err)
+	require.Less(t, time.Since(began), time.Second, "it waits for none")
+	for i, want := range []error{nil, app.ErrTransient, nil, app.ErrTransient, app.ErrSlotNotFound, app.ErrAlreadyReserved} {
+		require.ErrorIs(t, outcomes[i].Err, want, "op %d", i)
+	}
+	require.Equal(t, []string{"alice"}, users(live(t, db, first.ID)))
+	refusals, err := b.Peek(t.Context(), []app.Op{reserveOp(locked.ID, "carol"), reserveOp(locked.ID, "bob")})
+	ok(t, err)
+	require.ErrorIs(t, refusals[0], app.ErrAlreadyReserved, "a peek takes no lock")
+	require.NoError(t, refusals[1])
+
+	ok(t, release())
+	require.Equal(t, []string{"carol"}, users(live(t, db, locked.ID)))
+	write(t, b, []app.Op{reserveOp(locked.ID, "alice"), cancelOp(locked.ID, "carol"), reserveOp(first.ID, "alice")},
+		nil, nil, app.ErrAlreadyReserved)
+	require.Equal(t, []string{"alice"}, users(live(t, db, locked.ID)))
+	clean(t, db)
+}
+
+// Seen red with:
+func lockedSlotAtService(t *testing.T, db app.Store, other SlotLocker) {
+	locked, free := newSlot(t, db, 30), newSlot(t, db, 30)
+	service := patient(t, db, app.Config{Combine: true})
+	release := holdLock(t, other, locked.ID)
+	answers := make(chan []error, 1)
+	go func() {
+		answers <- atOnce(20, func(i int) error {
+			_, err := service.Reserve(t.Context(), app.NewReservation{SlotID: locked.ID, UserID: fmt.Sprint("user ", i)})
+			return err
+		})
+	}()
+	for i := range 20 { // the first may share a batch with the locked ones
+		began := time.Now()
+		_, err := service.Reserve(t.Context(), app.NewReservation{SlotID: free.ID, UserID: fmt.Sprint("user ", i)})
+		ok(t, err)
+		require.Less(t, time.Since(began), time.Second)
+		time.Sleep(10 * time.Millisecond)
+	}
+	select {
+	case errs := <-answers:
+		require.FailNow(t, "answered although the slot is locked", "%v", errs)
+	default:
+	}
+	ok(t, release())
+	count(t, <-answers)
+	reserved(t, db, locked.ID, 20)
+	reserved(t, db, free.ID, 20)
+	clean(t, db)
+}
+
+// holdLock locks the slot until release, or until the test ends: a pool that is
+// closed waits for its transactions.
+func holdLock(t *testing.T, other SlotLocker, slotID int64) (release func() error) {
+	t.Helper()
+	unlock, err := other.HoldSlotLock(slotID)
+	ok(t, err)
+	once := sync.OnceValue(unlock)
+	t.Cleanup(func() { _ = once() })
+	return once
+}
+
+// A client that was told of a cancellation finds the place free, whichever
+// replica it asks. Seen red with:
+func peekAfterCancel(t *testing.T, db app.Store, b app.Batcher, replica app.Store) {
+	slot := newSlot(t, db, 1)
+	for i := range size(40) {
+		user := fmt.Sprint("user ", i)
+		reserve(t, db, slot.ID, user)
+		refusals, err := b.Peek(t.Context(), []app.Op{reserveOp(slot.ID, "next")})
+		ok(t, err)
+		require.ErrorIs(t, refusals[0], app.ErrSlotFull)
+		ok(t, replica.Cancel(t.Context(), slot.ID, user))
+		refusals, err = b.Peek(t.Context(), []app.Op{reserveOp(slot.ID, "next"), reserveOp(slot.ID, user)})
+		ok(t, err)
+		require.NoError(t, refusals[0])
+		require.NoError(t, refusals[1])
+	}
+}
