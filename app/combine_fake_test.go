@@ -99,6 +99,7 @@ func combining(t *testing.T, db *fakeBatcher, cfg Config, f func(t *testing.T, s
 		}
 		seen := &counter{}
 		cfg.Combine, cfg.Observer = true, seen
+		cfg.Batches = max(1, cfg.Batches) // one at a time, unless a test is about several
 		s := NewService(db, cfg)
 		f(t, s)
 		if db.turns != nil {

@@ -22,7 +22,7 @@ type Config struct {
 	Writers     int           // transactions at once that write; 4
 	Queue       int           // requests that may wait to be written; 4096
 	Combine     bool          // write waiting requests together, where the Store can
-	Batches     int           // batches of them written at once; 1
+	Batches     int           // batches of them written at once; 2, or as many as Writers
 	Observer    Observer      // told what happens; may be nil
 }
 
@@ -63,16 +63,16 @@ func (c Config) withDefaults() Config {
 	if c.Retries <= 0 {
 		c.Retries = 10
 	}
-	if c.Writers <= 0 {
-		c.Writers = 4
-	}
 	if c.PerSlot <= 0 {
 		c.PerSlot = 2
 	}
-	c.PerSlot = min(c.PerSlot, c.Writers)
 	if c.Batches <= 0 {
-		c.Batches = 1
+		c.Batches = 2 // one is decided while the other waits for the disk
 	}
+	if c.Writers <= 0 {
+		c.Writers = 4
+	}
+	c.PerSlot, c.Batches = min(c.PerSlot, c.Writers), min(c.Batches, c.Writers)
 	if c.Queue <= 0 {
 		c.Queue = 4096
 	}

@@ -89,6 +89,11 @@ func drive(ctx context.Context, addr string, clients int, span time.Duration, ne
 		}
 	}
 	slices.Sort(l.waits)
+	for status, n := range l.answers {
+		if status >= 500 {
+			return l, fmt.Errorf("%d answers said %d", n, status)
+		}
+	}
 	return l, ctx.Err()
 }
 

@@ -109,6 +109,12 @@ func points(ps []point) plotter.XYs {
 // merge adds up what was seen in several rounds.
 func merge(a, b load) load {
 	a.took += b.took
+	if a.answers == nil {
+		a.answers = map[int]int{}
+	}
+	for status, n := range b.answers {
+		a.answers[status] += n
+	}
 	a.waits = append(slices.Clone(a.waits), b.waits...)
 	slices.Sort(a.waits)
 	return a
