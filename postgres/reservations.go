@@ -123,7 +123,7 @@ func (s *Store) look(ctx context.Context, conn *pgxpool.Conn, ops []app.Op, wait
 
 	b := &pgx.Batch{}
 	b.Queue(s.begin)
-	b.Queue(query("lock_wait"), s.lockWait)
+	b.Queue(query("session"), s.lockWait)
 	if s.locking || !wait { // not to wait takes a lock under either strategy
 		name := "lock_slots_free"
 		if wait {

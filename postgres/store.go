@@ -102,7 +102,7 @@ func (s *Store) tx(ctx context.Context, work func(tx pgx.Tx) error) error {
 	}
 	// After a commit this does nothing; its error would hide the cause.
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	if _, err := tx.Exec(ctx, query("lock_wait"), s.lockWait); err != nil {
+	if _, err := tx.Exec(ctx, query("session"), s.lockWait); err != nil {
 		return translate(err)
 	}
 	if err := work(tx); err != nil {

@@ -54,24 +54,25 @@ CREATE INDEX reservations_expired ON reservations (slot_id, user_id) WHERE statu
 CREATE INDEX reservations_expiry ON reservations (status, expires_at) WHERE status IN ('held', 'expired');
 
 -- One statement, however many rows, is one counter update a slot. The slots
--- are locked by ascending id first, so that two such statements don't deadlock.
+-- are locked by ascending id first, so that two such statements don't deadlock;
+-- the array keeps that to one index probe a slot, whatever the planner expects.
 -- +goose StatementBegin
 CREATE FUNCTION count_reservations() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
-        PERFORM FROM slots WHERE id IN (SELECT slot_id FROM new_rows) ORDER BY id FOR NO KEY UPDATE;
+        PERFORM FROM slots WHERE id = ANY (ARRAY(SELECT DISTINCT slot_id FROM new_rows)) ORDER BY id FOR NO KEY UPDATE;
         UPDATE slots SET reserved = reserved + d.n
         FROM (SELECT slot_id, count(*) AS n FROM new_rows
               WHERE status IN ('held', 'confirmed') GROUP BY slot_id) d
         WHERE slots.id = d.slot_id;
     ELSIF TG_OP = 'DELETE' THEN
-        PERFORM FROM slots WHERE id IN (SELECT slot_id FROM old_rows) ORDER BY id FOR NO KEY UPDATE;
+        PERFORM FROM slots WHERE id = ANY (ARRAY(SELECT DISTINCT slot_id FROM old_rows)) ORDER BY id FOR NO KEY UPDATE;
         UPDATE slots SET reserved = reserved - d.n
         FROM (SELECT slot_id, count(*) AS n FROM old_rows
               WHERE status IN ('held', 'confirmed') GROUP BY slot_id) d
         WHERE slots.id = d.slot_id;
     ELSE
-        PERFORM FROM slots WHERE id IN (SELECT slot_id FROM old_rows UNION SELECT slot_id FROM new_rows)
+        PERFORM FROM slots WHERE id = ANY (ARRAY(SELECT slot_id FROM old_rows UNION SELECT slot_id FROM new_rows))
         ORDER BY id FOR NO KEY UPDATE;
         UPDATE slots SET reserved = reserved + d.n
         FROM (SELECT slot_id, sum(n) AS n
