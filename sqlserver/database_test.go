@@ -38,7 +38,7 @@ func openWith(t *testing.T, dsn string, o sqlserver.Options) opened {
 }
 
 // migrated is a new database with the current schema.
-func migrated(t *testing.T) string {
+func migrated(t testing.TB) string {
 	t.Helper()
 	dsn := engines.SQLServer(t)
 	p, closeIt, err := sqlserver.Migrations(t.Context(), dsn)

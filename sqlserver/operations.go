@@ -8,10 +8,17 @@ import (
 	"slotkeeper/app"
 )
 
-// Sweep implements app.Store.
+// Sweep implements app.Store. A slot or resource that someone keeps locked is
+// left to the next sweep.
 func (s *Store) Sweep(ctx context.Context, limit int) (freed int, err error) {
-	err = s.write(ctx, "sweep", args{"limit": limit}, one(&freed))
-	return freed, err
+	for _, name := range []string{"sweep", "sweep_bookings"} {
+		var n int
+		if err := s.write(ctx, name, args{"limit": limit}, one(&n)); err != nil {
+			return freed, err
+		}
+		freed += n
+	}
+	return freed, nil
 }
 
 // Check implements app.Store. No counter is kept here, so Counter is Counted.

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -149,7 +150,7 @@ func TestHintsComeInPairs(t *testing.T) {
 	for name, text := range texts {
 		for _, m := range hints.FindAllStringSubmatch(text, -1) {
 			require.Contains(t, []string{"UPDLOCK, HOLDLOCK", "READPAST"}, m[1], name)
-			require.False(t, m[1] == "READPAST" && !strings.HasSuffix(name, "sweep") && !strings.HasSuffix(name, "sweep.sql"), "READPAST counts too little: %s", name)
+			require.False(t, m[1] == "READPAST" && !strings.HasPrefix(path.Base(name), "sweep"), "READPAST counts too little: %s", name)
 		}
 	}
 }

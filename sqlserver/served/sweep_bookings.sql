@@ -1,0 +1,2 @@
+-- There are no bookings: nothing is freed.
+SELECT 0 AS freed;
