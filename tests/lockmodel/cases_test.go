@@ -25,6 +25,9 @@ func oneFree() setup {
 func empty() setup { return setup{capacity: [numSlots]uint8{1, 1, 1}} }
 func full() setup  { return setup{capacity: [numSlots]uint8{1, 2, 1}, rowA: true} }
 
+// apart has a row on either side of an empty slot 2.
+func apart() setup { return setup{capacity: [numSlots]uint8{2, 2, 2}, rowA: true, farB: true} }
+
 func setups() []setup { return []setup{oneFree(), empty(), full()} }
 
 // drawn calls f with each way to draw n of the list, repetition allowed, order

@@ -4,8 +4,8 @@
 //
 // What it proves: that the protocol as written down here (which locks, in which
 // order, held how long) never commits more live rows than the capacity, that
-// the adapter's transactions cannot deadlock among themselves but for two cases
-// that a test names, and that each deadlock lets one of the parties through.
+// the adapter's transactions on slots cannot deadlock among themselves, and that
+// each deadlock with a foreign writer lets one of the parties through.
 //
 // What it does not prove: anything about SQL Server itself. It is no SQL Server.
 // It has three slots, one index besides the primary keys, one range a slot and

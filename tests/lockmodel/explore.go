@@ -5,6 +5,7 @@ type setup struct {
 	capacity [numSlots]uint8
 	rowA     bool // in slot 1
 	rowB     bool // in slot 2
+	farB     bool // row b in slot 3 instead
 }
 
 func (d setup) state(m *model) state {
@@ -24,6 +25,9 @@ func (d setup) state(m *model) state {
 	}
 	if d.rowB {
 		put(rowB, 1)
+	}
+	if d.farB {
+		put(rowB, 2)
 	}
 	for t := range m.programs {
 		s.tx[t].retries = m.retries

@@ -138,39 +138,80 @@ func reserve(slot uint8) maker {
 	}
 }
 
-// reserveSweep frees an expired hold of the slot before it inserts. The DELETE
-// looks at all of the slot's keys under U; here it keeps U on all of them, which
-// is more than the server does.
+// freed is the expiry of a row of a slot whose lock is held. The UPDATE looks at
+// all of the slot's keys under U; here it keeps U on all of them, which is more
+// than the server does.
+func freed(row, slot uint8) []op {
+	return append([]op{{kind: opCount, slot: slot, hint: upd}}, erase(row, slot, false)...)
+}
+
+// reserveSweep frees an expired hold of the slot before it inserts.
 func reserveSweep(v *variant, tx int) program {
-	return finish("adapter frees row a, then reserves in slot 1", true, firstLock(v, 0),
-		[]op{{kind: opCount, slot: 0, hint: upd}}, erase(rowA, 0, false),
+	return finish("adapter frees row a, then reserves in slot 1", true, firstLock(v, 0), freed(rowA, 0),
 		insert(v, newRow(tx, 0), 0), trigger(v, 0))
 }
 
-// reserveAll takes one place in each slot, or none: all slots locked, all rows
-// inserted by one statement, one trigger.
+// reserveAll takes one place in each slot, or none: all slots locked, then a
+// statement, and so a trigger, for each slot, ascending.
 func reserveAll(first, second uint8) maker {
 	return func(v *variant, tx int) program {
 		return finish("adapter reserves in slots "+slotName(first)+" and "+slotName(second), true,
-			firstLock(v, first), firstLock(v, second),
-			insert(v, newRow(tx, 0), first), insert(v, newRow(tx, 1), second), trigger(v, first, second))
-	}
-}
-
-// reserveEach is the same with a statement, and so a trigger, for each slot.
-func reserveEach(first, second uint8) maker {
-	return func(v *variant, tx int) program {
-		return finish("adapter reserves in slots "+slotName(first)+" and "+slotName(second)+", one by one", true,
 			firstLock(v, first), firstLock(v, second),
 			insert(v, newRow(tx, 0), first), trigger(v, first), insert(v, newRow(tx, 1), second), trigger(v, second))
 	}
 }
 
-// sweep is the background sweep: it finds an expired hold by another index and
-// takes no slot first.
+// reserveAllSweep also frees row a in the first slot and row b in the second,
+// each before its slot's INSERT.
+func reserveAllSweep(first, second uint8) maker {
+	return func(v *variant, tx int) program {
+		return finish("adapter frees rows a and b and reserves in slots "+slotName(first)+" and "+slotName(second), true,
+			firstLock(v, first), firstLock(v, second),
+			freed(rowA, first), insert(v, newRow(tx, 0), first), trigger(v, first),
+			freed(rowB, second), insert(v, newRow(tx, 1), second), trigger(v, second))
+	}
+}
+
+// sweep frees an expired hold in the background: the slot first.
 func sweep(row, slot uint8) maker {
 	return func(v *variant, tx int) program {
-		return finish("adapter sweeps row "+rowName(row), true, erase(row, slot, false))
+		return finish("adapter sweeps row "+rowName(row), true, firstLock(v, slot), freed(row, slot))
+	}
+}
+
+// raise is an edit that the trigger does not count for: the adapter counts, for
+// its answer, without a hint.
+func raise(slot, capacity uint8) maker {
+	return func(v *variant, tx int) program {
+		return finish("adapter raises slot "+slotName(slot), true, firstLock(v, slot),
+			[]op{{kind: opCapacity, slot: slot, arg: capacity}, {kind: opCount, slot: slot, hint: plain}})
+	}
+}
+
+// Shapes that the adapter had, and what was wrong with them is a test.
+
+// reserveAtOnce inserts all rows by one statement, with one trigger.
+func reserveAtOnce(first, second uint8) maker {
+	return func(v *variant, tx int) program {
+		return finish("adapter reserves in slots "+slotName(first)+" and "+slotName(second)+" at once", true,
+			firstLock(v, first), firstLock(v, second),
+			insert(v, newRow(tx, 0), first), insert(v, newRow(tx, 1), second), trigger(v, first, second))
+	}
+}
+
+// reserveFreedFirst frees in all slots before the first INSERT.
+func reserveFreedFirst(first, second uint8) maker {
+	return func(v *variant, tx int) program {
+		return finish("adapter frees rows a and b, then reserves in slots "+slotName(first)+" and "+slotName(second), true,
+			firstLock(v, first), firstLock(v, second), freed(rowA, first), freed(rowB, second),
+			insert(v, newRow(tx, 0), first), trigger(v, first), insert(v, newRow(tx, 1), second), trigger(v, second))
+	}
+}
+
+// sweepRowFirst finds an expired hold by another index and takes no slot first.
+func sweepRowFirst(row, slot uint8) maker {
+	return func(v *variant, tx int) program {
+		return finish("adapter sweeps row "+rowName(row)+" without its slot", true, erase(row, slot, false))
 	}
 }
 
