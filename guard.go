@@ -12,7 +12,7 @@ import (
 )
 
 type guardCmd struct {
-	DB string `name:"db" placeholder:"DSN" help:"The older program's database, sqlserver://…; without it the script is printed unseen."`
+	DB string `name:"db" placeholder:"DSN" help:"The older program's database, sqlserver://… or postgres://…; without it the script is printed unseen, as T-SQL."`
 
 	Bookings       string   `env:"SLOTKEEPER_GUARD_BOOKINGS" placeholder:"TABLE" help:"Table whose rows take places."`
 	SlotColumn     string   `env:"SLOTKEEPER_GUARD_SLOT_COLUMN" placeholder:"COLUMN" help:"Its column that names the slot; with --overlap, the resource."`
@@ -43,7 +43,7 @@ func (c *guardCmd) Run(p *program) error {
 	}
 	if c.DB == "" {
 		if c.Install || c.Remove || c.Verify {
-			return errors.New("--db is missing: name the older program's database with sqlserver://")
+			return errors.New("--db is missing: name the older program's database with sqlserver:// or postgres://")
 		}
 		fmt.Fprintln(p.stderr, "the tables were not looked at: add --db to learn whether the guard fits them")
 		return c.print(p, spec)
@@ -88,7 +88,7 @@ func (c *guardCmd) spec() app.Guard {
 }
 
 func (c *guardCmd) print(p *program, spec app.Guard) error {
-	script, err := adapters.GuardScript(spec)
+	script, err := adapters.GuardScript(c.DB, spec)
 	if err != nil {
 		return asFlags(err)
 	}
