@@ -8,7 +8,7 @@ import (
 )
 
 type checkCmd struct {
-	storeFlags
+	servedFlags
 	JSON bool `name:"json" help:"Print JSON."`
 }
 

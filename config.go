@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -32,6 +33,40 @@ type storeFlags struct {
 	CallTimeout time.Duration `default:"5s" help:"Bound of the database work of one request."`
 
 	AllowUnguardedLocks bool `help:"Go on with a SQL Server that ignores lock hints, on which simultaneous writers can overbook: for trying things out, never for patients."`
+}
+
+// servedFlags are storeFlags of the commands that can do with an older program's
+// tables.
+type servedFlags struct {
+	storeFlags
+	ServeTables string `placeholder:"FILE" help:"Work on an older program's tables on SQL Server, which the guard is on: a JSON file of their names, see docs/sqlserver-dba.md. Nothing is migrated."`
+
+	tables *adapters.Tables
+}
+
+func (f servedFlags) options(log *slog.Logger) adapters.Options {
+	o := f.storeFlags.options(log)
+	o.Tables = f.tables
+	return o
+}
+
+// validate also reads the file of names, for what follows.
+func (f *servedFlags) validate() (err error) {
+	if f.ServeTables != "" {
+		if f.tables, err = adapters.ReadTables(f.ServeTables); err != nil {
+			return err
+		}
+	}
+	return errors.Join(positive("--call-timeout", f.CallTimeout), adapters.Validate(f.DB, f.options(nil)))
+}
+
+func (f servedFlags) open(ctx context.Context, log *slog.Logger, migrate bool) (app.Store, error) {
+	if f.tables == nil {
+		return f.storeFlags.open(ctx, log, migrate)
+	}
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	return adapters.Open(ctx, f.DB, f.options(log))
 }
 
 // migrateFlag is for the commands that need the tables.

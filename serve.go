@@ -15,7 +15,7 @@ import (
 )
 
 type serveCmd struct {
-	storeFlags
+	servedFlags
 	migrateFlag
 	logFlags
 	Listen          string        `default:"127.0.0.1:8080" help:"Address to listen on; port 0 takes a free one."`
@@ -41,7 +41,7 @@ func (c *serveCmd) validate() error {
 		positive("--read-timeout", c.ReadTimeout), positive("--write-timeout", c.WriteTimeout),
 		positive("--shutdown-timeout", c.ShutdownTimeout), notNegative("--drain-delay", c.DrainDelay),
 		notNegative("--sweep-interval", c.SweepInterval), notNegative("--check-interval", c.CheckInterval),
-		validateListen(c.Listen), validatePublicURL(c.PublicURL), c.storeFlags.validate())
+		validateListen(c.Listen), validatePublicURL(c.PublicURL), c.servedFlags.validate())
 }
 
 // Run serves until a signal.

@@ -26,6 +26,10 @@ type Options struct {
 	CallTimeout time.Duration // of the app's calls; the database gives a lock up before it; 5 s
 	Logger      *slog.Logger  // slog.Default()
 
+	// Tables serves an older program's tables on SQL Server instead of our own;
+	// nil serves our own. They have no migrations.
+	Tables *Tables
+
 	// AllowUnguardedLocks opens a SQL Server that ignores lock hints all the
 	// same, see the package sqlserver.
 	AllowUnguardedLocks bool
@@ -50,6 +54,9 @@ func Validate(dsn string, o Options) error {
 		return err
 	}
 	if err := choice(engine, SQLServer, "ranges", o.Ranges, sqlserver.ByTrigger, sqlserver.ByNights); err != nil {
+		return err
+	}
+	if err := validateTables(engine, o); err != nil {
 		return err
 	}
 	if o.AllowUnguardedLocks && engine != SQLServer {
@@ -98,7 +105,7 @@ func open(ctx context.Context, dsn string, o Options) (app.Store, error) {
 	case engine == SQLServer:
 		return storeOf(sqlserver.Open(ctx, dsn, sqlserver.Options{
 			Ranges: o.Ranges, PoolSize: o.PoolSize, CallTimeout: o.CallTimeout,
-			Logger: o.Logger, AllowUnguardedLocks: o.AllowUnguardedLocks}))
+			Tables: o.Tables.served(), Logger: o.Logger, AllowUnguardedLocks: o.AllowUnguardedLocks}))
 	default:
 		path, err := sqlitePath(dsn)
 		if err != nil {
