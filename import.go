@@ -139,7 +139,7 @@ func (c *importCmd) createRejects(job importer.Job) (*rejectsFile, error) {
 	r := &rejectsFile{named: c.Rejects != ""}
 	var err error
 	if r.named {
-		if err = c.notInput(job); err != nil {
+		if err = c.notInput(); err != nil {
 			return nil, err
 		}
 		r.file, err = os.OpenFile(c.Rejects, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -154,7 +154,7 @@ func (c *importCmd) createRejects(job importer.Job) (*rejectsFile, error) {
 }
 
 // notInput keeps --rejects from overwriting what is to be imported.
-func (c *importCmd) notInput(job importer.Job) error {
+func (c *importCmd) notInput() error {
 	rejects, err := os.Stat(c.Rejects)
 	if err != nil {
 		return nil // it is new

@@ -12,7 +12,7 @@ var version string
 type versionCmd struct{}
 
 // Run prints the version in one line.
-func (*versionCmd) Run(p *program) error {
+func (*versionCmd) Run(p *program) error { //nolint:unparam // the shape that every command has
 	info, _ := debug.ReadBuildInfo()
 	fmt.Fprintln(p.stdout, "slotkeeper", describe(version, info))
 	return nil

@@ -112,7 +112,7 @@ func (bad *fieldErrors) ofItem(i int, e *ValidationError) {
 }
 
 func (s *Service) book(ctx context.Context, bs []NewBooking) ([]Booking, error) {
-	leave, err := s.enter(ctx, 0)
+	ctx, leave, err := s.enter(ctx, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func (s *Service) reserveChunk(ctx context.Context, rs []NewReservation, out []O
 }
 
 func (s *Service) reserveOps(ctx context.Context, list []Op) ([]Outcome, error) {
-	leave, err := s.enter(ctx, 0) // no slot has id 0: work on many shares a turn
+	_, leave, err := s.enter(ctx, 0) // no slot has id 0: work on many shares a turn; it may take long
 	if err != nil {
 		return unjudged(make([]Outcome, len(list)), err), err
 	}

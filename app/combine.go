@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // maxBatch bounds one transaction: beyond it the row locks would be held long
@@ -212,7 +213,9 @@ func ops(batch []*request) []Op {
 // write writes a batch and answers its requests. wait is that of Batcher.Write.
 func (c *combiner) write(batch []*request, wait bool) {
 	c.s.cfg.Observer.Batch(len(batch))
-	outcomes, err := c.try(batch, wait)
+	ctx, cancel := patience(batch)
+	defer cancel()
+	outcomes, err := c.try(ctx, batch, wait)
 	if err == nil {
 		c.answer(batch, func(i int) Outcome { return outcomes[i] })
 		return
@@ -220,10 +223,22 @@ func (c *combiner) write(batch []*request, wait bool) {
 	c.answerFailed(batch, err)
 }
 
+// patience is a context that ends when the last client of a batch stops
+// waiting: some have waited long before their batch began.
+func patience(batch []*request) (context.Context, context.CancelFunc) {
+	var last time.Time
+	for _, r := range batch {
+		if at, _ := r.ctx.Deadline(); at.After(last) {
+			last = at
+		}
+	}
+	return context.WithDeadline(context.Background(), last)
+}
+
 // try writes a batch, again where the database gave it up.
-func (c *combiner) try(batch []*request, wait bool) ([]Outcome, error) {
+func (c *combiner) try(ctx context.Context, batch []*request, wait bool) ([]Outcome, error) {
 	list := ops(batch)
-	return retry(context.Background(), c.s, func(ctx context.Context, again bool) ([]Outcome, error) {
+	return retry(ctx, c.s, func(ctx context.Context, again bool) ([]Outcome, error) {
 		if again { // each op must look for its own work: see alone
 			return nil, errAlone
 		}
@@ -298,7 +313,12 @@ func (c *combiner) writeAside(requests []*request) {
 	c.done.Add(1)
 	go func() {
 		defer c.done.Done()
-		c.aside <- struct{}{}
+		ctx, cancel := patience(requests)
+		defer cancel()
+		if err := take(ctx, c.aside); err != nil {
+			c.answer(requests, func(int) Outcome { return Outcome{Err: err} })
+			return
+		}
 		defer func() { <-c.aside }()
 		c.write(requests, true)
 	}()

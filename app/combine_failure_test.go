@@ -9,14 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func allOf(ops []Op, err error) []Outcome {
-	out := make([]Outcome, len(ops))
-	for i := range out {
-		out[i].Err = err
-	}
-	return out
-}
-
 // pair asks for "good" and "bad" of slots 1 and 2 such that they share a batch.
 func pair(t *testing.T, db *fakeBatcher, s *Service) (good, bad *answer) {
 	t.Helper()

@@ -49,7 +49,7 @@ func (s *Service) do(ctx context.Context, op Op) (Reservation, error) {
 	if s.combiner != nil {
 		return s.combiner.do(ctx, op)
 	}
-	leave, err := s.enter(ctx, op.SlotID)
+	ctx, leave, err := s.enter(ctx, op.SlotID)
 	if err != nil {
 		return Reservation{}, err
 	}
@@ -92,7 +92,7 @@ func (s *Service) ReserveAll(ctx context.Context, rs []NewReservation) ([]Reserv
 	if err != nil {
 		return nil, err
 	}
-	leave, err := s.enter(ctx, 0) // no slot has id 0: requests for several share a turn
+	ctx, leave, err := s.enter(ctx, 0) // no slot has id 0: requests for several share a turn
 	if err != nil {
 		return nil, err
 	}

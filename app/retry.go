@@ -77,7 +77,7 @@ func once[T any](ctx context.Context, s *Service, try func(ctx context.Context) 
 	return retry(ctx, s, func(ctx context.Context, _ bool) (T, error) {
 		v, err := try(ctx)
 		if errors.Is(err, ErrOutcomeUnknown) {
-			err = fmt.Errorf("%w: %v", ErrUnavailable, err)
+			err = fmt.Errorf("%w: %s", ErrUnavailable, err.Error()) // no longer unknown: it is not run again
 		}
 		return v, err
 	})

@@ -14,13 +14,13 @@ import (
 // script plays one error a try, nil when it has run out, and notes what each
 // try was told.
 type script struct {
-	errs   []error
-	agains []bool
+	errs  []error
+	after []bool
 }
 
 func (p *script) try(_ context.Context, again bool) (string, error) {
-	n := len(p.agains)
-	p.agains = append(p.agains, again)
+	n := len(p.after)
+	p.after = append(p.after, again)
 	if n < len(p.errs) {
 		return "", p.errs[n]
 	}
@@ -40,10 +40,10 @@ func lone(retries int) *Service {
 // tries after the next one, the cause dropped.
 func TestRetry(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		errs   []error
-		want   error
-		agains []bool
+		name  string
+		errs  []error
+		want  error
+		after []bool
 	}{
 		{"at once", nil, nil, []bool{false}},
 		{"after transient failures", []error{transient(), transient()}, nil, []bool{false, false, false}},
@@ -61,7 +61,7 @@ func TestRetry(t *testing.T) {
 				p := &script{errs: c.errs}
 				v, err := retry(t.Context(), lone(3), p.try)
 				require.ErrorIs(t, err, c.want)
-				require.Equal(t, c.agains, p.agains)
+				require.Equal(t, c.after, p.after)
 				if c.want == nil {
 					require.Equal(t, "done", v)
 					return
@@ -84,7 +84,7 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 			return v, err
 		})
 		require.ErrorIs(t, err, ErrBusy)
-		require.Len(t, p.agains, 1)
+		require.Len(t, p.after, 1)
 	})
 }
 
@@ -115,7 +115,7 @@ func TestUnknownOutcomeOfReadAndOnce(t *testing.T) {
 		p = &script{errs: []error{transient(), unknown()}}
 		_, err = once(t.Context(), lone(3), func(ctx context.Context) (string, error) { return p.try(ctx, false) })
 		require.ErrorIs(t, err, ErrUnavailable)
-		require.Len(t, p.agains, 2)
+		require.Len(t, p.after, 2)
 	})
 }
 

@@ -60,7 +60,7 @@ func (s *Service) EditSlot(ctx context.Context, id, version int64, e SlotEdit) (
 	if err != nil {
 		return Slot{}, err
 	}
-	leave, err := s.enter(ctx, id)
+	ctx, leave, err := s.enter(ctx, id)
 	if err != nil {
 		return Slot{}, err
 	}
@@ -71,7 +71,7 @@ func (s *Service) EditSlot(ctx context.Context, id, version int64, e SlotEdit) (
 // DeleteSlot removes a slot that no one has reserved; version 0 is whichever.
 // Errors: ErrSlotNotFound, ErrVersionMismatch, ErrSlotHasReservations.
 func (s *Service) DeleteSlot(ctx context.Context, id, version int64) error {
-	leave, err := s.enter(ctx, id)
+	ctx, leave, err := s.enter(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -89,11 +89,16 @@ func pageSize(n int) int {
 	return min(n, MaxPage)
 }
 
-// enter waits for a turn before a slot, no longer than a call may take.
-func (s *Service) enter(ctx context.Context, slotID int64) (func(), error) {
+// enter waits for a turn before a slot. The context that it returns ends when
+// the call has taken as long as it may, waiting included; leave ends both.
+func (s *Service) enter(ctx context.Context, slotID int64) (_ context.Context, leave func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
-	defer cancel()
 	s.cfg.Observer.Waiting(1)
 	defer s.cfg.Observer.Waiting(-1)
-	return s.gate.enter(ctx, slotID)
+	done, err := s.gate.enter(ctx, slotID)
+	if err != nil {
+		cancel()
+		return nil, nil, err
+	}
+	return ctx, func() { done(); cancel() }, nil
 }

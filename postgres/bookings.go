@@ -13,8 +13,10 @@ import (
 
 // CreateResource implements app.Store.
 func (s *Store) CreateResource(ctx context.Context, r app.Resource) (app.Resource, error) {
-	err := s.pool.QueryRow(ctx, query("resource_create"), r.Key, r.Name, string(r.Kind)).Scan(&r.ID)
-	return r, translate(err)
+	err := s.tx(ctx, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, query("resource_create"), r.Key, r.Name, string(r.Kind)).Scan(&r.ID)
+	})
+	return r, err
 }
 
 // Resource implements app.Store.

@@ -76,7 +76,12 @@ func isConnection(err error) bool {
 // server's own word the outcome is unknown.
 func afterCommit(err error) error {
 	var pg *pgconn.PgError
-	if errors.As(err, &pg) && !lostSession(pg.Code) || pgconn.SafeToRetry(err) {
+	if errors.As(err, &pg) && !lostSession(pg.Code) {
+		return translate(err)
+	}
+	// pgx says "conn closed", as if nothing had been sent, also of a connection
+	// that broke while it waited for the answer.
+	if pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed) {
 		return translate(err)
 	}
 	return fmt.Errorf("%w: %w", app.ErrOutcomeUnknown, err)

@@ -14,10 +14,6 @@ import (
 
 // CreateSlot implements app.Store.
 func (s *Store) CreateSlot(ctx context.Context, n app.NewSlot) (slot app.Slot, created bool, err error) {
-	if n.Resource == "" && n.Ref == "" {
-		slot, err = insertSlot(ctx, s.pool, n, nil)
-		return slot, err == nil, translate(err)
-	}
 	err = s.tx(ctx, func(tx pgx.Tx) error {
 		if n.Ref != "" {
 			slot, err = scanSlot(tx.QueryRow(ctx, query("slot_by_ref"), n.Ref))
@@ -40,18 +36,13 @@ func (s *Store) CreateSlot(ctx context.Context, n app.NewSlot) (slot app.Slot, c
 	return slot, created && err == nil, err
 }
 
-// querier is a pool or a transaction.
-type querier interface {
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}
-
-func insertSlot(ctx context.Context, q querier, n app.NewSlot, resource *int64) (app.Slot, error) {
+func insertSlot(ctx context.Context, tx pgx.Tx, n app.NewSlot, resource *int64) (app.Slot, error) {
 	var ref *string
 	if n.Ref != "" {
 		ref = &n.Ref
 	}
 	slot := app.Slot{Resource: n.Resource, StartsAt: n.StartsAt, EndsAt: n.EndsAt, Capacity: n.Capacity}
-	err := q.QueryRow(ctx, query("slot_create"), ref, resource, n.StartsAt, n.EndsAt, n.Capacity).Scan(&slot.ID, &slot.Version)
+	err := tx.QueryRow(ctx, query("slot_create"), ref, resource, n.StartsAt, n.EndsAt, n.Capacity).Scan(&slot.ID, &slot.Version)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = fmt.Errorf("%w: the ref was stored meanwhile", app.ErrTransient)
 	}

@@ -129,7 +129,7 @@ func refusalOf(e mssql.Error) error {
 		return r.err
 	case 2601, 2627, 547:
 		meaning := constraintRefusals[constraintIn(e.Message)]
-		if e.Number == 547 && meaning == app.ErrSlotNotFound && deletes(e.Message) {
+		if e.Number == 547 && errors.Is(meaning, app.ErrSlotNotFound) && deletes(e.Message) {
 			return app.ErrSlotHasReservations
 		}
 		return meaning

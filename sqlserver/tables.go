@@ -101,7 +101,7 @@ func (t Tables) names(ctx context.Context, db *sql.DB) (servedNames, error) {
 	if t.CreatedColumn != "" {
 		created, ok4 = g.column(bookings, t.CreatedColumn)
 	}
-	if !(ok1 && ok2 && ok3 && ok4) {
+	if !ok1 || !ok2 || !ok3 || !ok4 {
 		return servedNames{}, &GuardError{g.report.Problems}
 	}
 	zone := t.Zone

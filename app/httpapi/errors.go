@@ -158,7 +158,7 @@ type failure struct {
 // *app.ManyError counts: "slot_ids" or "resources".
 func explain(err error, manyAt string) failure {
 	for i := range problems { // unwrapped, the common case
-		if err == problems[i].err {
+		if err == problems[i].err { //nolint:errorlint // wrapped ones are looked for below
 			return problems[i].failure()
 		}
 	}

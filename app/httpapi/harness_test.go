@@ -130,6 +130,7 @@ func (b *bench) read(method string, from *bufio.Reader) answer {
 	b.t.Helper()
 	res, err := http.ReadResponse(from, &http.Request{Method: method})
 	require.NoError(b.t, err)
+	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	require.NoError(b.t, err)
 	a := answer{Response: res, body: string(body)}

@@ -135,7 +135,7 @@ func TestTypeFollowsHost(t *testing.T) {
 		"a b":                 "http://" + b.addr + "/problems/not-found",
 	} {
 		a := b.raw("GET", "GET /nope HTTP/1.1\r\nHost: "+host+"\r\n\r\n")
-		if a.StatusCode == 404 {
+		if a.StatusCode == http.StatusNotFound {
 			require.Equal(t, want, a.json["type"])
 			continue
 		}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -142,7 +143,7 @@ func TestContextEndsWithTheClient(t *testing.T) {
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(-time.Second)))
 	require.NoError(t, ctx.Err(), "a deadline for the next request is no end of this one")
 	require.NoError(t, client.Close())
-	require.Eventually(t, func() bool { return ctx.Err() == context.Canceled }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return errors.Is(ctx.Err(), context.Canceled) }, time.Second, time.Millisecond)
 
 	client, err = net.Dial("tcp", raw.Addr().String())
 	require.NoError(t, err)

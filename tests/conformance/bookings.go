@@ -176,7 +176,7 @@ func oneResourceTwice(t *testing.T, db app.Store) {
 	require.Equal(t, []app.Booking{bs[1], bs[0], bs[2]}, bookings(t, db, app.BookingQuery{Resource: "room"}))
 
 	err = bookErr(t, db, ask("room", "alice", 100, 120), ask("room", "alice", 119, 140))
-	is(t, app.ErrResourceBusy, err)
+	failures(t, err, map[int]error{1: app.ErrResourceBusy})
 	err = bookErr(t, db, ask("room", "alice", 200, 210), ask("room", "alice", 210, 220), ask("room", "alice", 55, 65))
 	failures(t, err, map[int]error{2: app.ErrResourceBusy})
 	require.Len(t, bookings(t, db, app.BookingQuery{Resource: "room"}), 3)

@@ -32,7 +32,7 @@ func is(t *testing.T, want, err error) {
 	t.Helper()
 	require.ErrorIs(t, err, want)
 	for _, failure := range []error{app.ErrTransient, app.ErrBusy, app.ErrUnavailable, app.ErrOutcomeUnknown} {
-		require.False(t, want != failure && errors.Is(err, failure), "a refusal is no failure: %v", err)
+		require.False(t, !errors.Is(want, failure) && errors.Is(err, failure), "a refusal is no failure: %v", err)
 	}
 }
 

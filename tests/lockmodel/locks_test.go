@@ -55,7 +55,7 @@ func TestConversionLosesNothing(t *testing.T) {
 				t.Errorf("%v and %v make %v", a, b, c)
 			}
 			for other := none; other < modeCount; other++ {
-				if rules[other][c] && !(rules[other][a] && rules[other][b]) {
+				if rules[other][c] && (!rules[other][a] || !rules[other][b]) {
 					t.Errorf("%v and %v make %v, which lets %v in", a, b, c, other)
 				}
 			}

@@ -45,6 +45,7 @@ func smuggle(t *testing.T, dsn string, slot int) {
 	db.SetMaxOpenConns(1)
 	rows, err := db.Query("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'reservations'")
 	require.NoError(t, err)
+	defer rows.Close()
 	var triggers []string
 	for rows.Next() {
 		var name string

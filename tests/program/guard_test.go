@@ -31,7 +31,7 @@ func TestGuardRefused(t *testing.T) {
 		want string
 	}{
 		"install where":  {[]string{"--install"}, "--db is missing: name the older program's database with sqlserver://"},
-		"another engine": {[]string{"--verify", "--db", "postgres://anna:" + secret + "@h/d"}, "guard is for sqlserver alone, and --db is postgres"},
+		"another engine": {[]string{"--verify", "--db", "sqlite:x.db"}, "guard is for sqlserver and postgres, and --db is sqlite"},
 		"not there":      {[]string{"--remove", "--db", "sqlserver://sa:" + secret + "@" + nobody}, "cannot reach sqlserver://sa:xxxxx@" + nobody},
 		"both":           {[]string{"--install", "--remove"}, "--install and --remove can't be used together"},
 	} {
