@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -144,6 +145,38 @@ func TestWhoLeftIsDropped(t *testing.T) {
 		after(100 * time.Millisecond)
 		requireAnswered(t, ErrBusy, late) // by the Service's own bound
 		db.turn()
+		require.Equal(t, []Op{reserve(1, "stays")}, db.batches[1])
+		db.turn()
+		requireAnswered(t, nil, stays)
+	})
+}
+
+// severed is the context of a client whose connection tells that it is gone
+// only when it is asked.
+type severed struct {
+	context.Context
+	gone *atomic.Bool
+}
+
+func (c severed) Err() error {
+	if c.gone.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Seen red with: the caller not asked in dropped.
+func TestWhoseConnectionIsGoneIsDropped(t *testing.T) {
+	db := stopped()
+	combining(t, db, Config{}, func(t *testing.T, s *Service) {
+		ask(t.Context(), s, reserve(9, "first"))
+		var gone atomic.Bool
+		left := ask(severed{context.Background(), &gone}, s, reserve(1, "left"))
+		stays := ask(t.Context(), s, reserve(1, "stays"))
+		gone.Store(true)
+		after(2 * askAfter)
+		db.turn()
+		requireAnswered(t, context.Canceled, left)
 		require.Equal(t, []Op{reserve(1, "stays")}, db.batches[1])
 		db.turn()
 		requireAnswered(t, nil, stays)

@@ -33,6 +33,15 @@ type bench struct {
 	contract *contract.Contract
 }
 
+// documented reads the document once: that takes longer than most tests.
+var documented = sync.OnceValues(func() (*contract.Contract, error) {
+	doc, err := document("")
+	if err != nil {
+		return nil, err
+	}
+	return contract.New(doc)
+})
+
 func start(t *testing.T, change ...func(*Options)) *bench {
 	t.Helper()
 	b := &bench{t: t, store: &fake{}, log: &safeBuffer{}}
@@ -55,7 +64,7 @@ func start(t *testing.T, change ...func(*Options)) *bench {
 		_ = srv.Shutdown(ctx)
 		require.NoError(t, <-served)
 	})
-	b.contract, err = contract.New(srv.openapi)
+	b.contract, err = documented()
 	require.NoError(t, err)
 	return b
 }

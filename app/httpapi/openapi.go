@@ -179,18 +179,15 @@ func codes(r *route) []string {
 
 func problemResponse(codes []string) obj {
 	slices.Sort(codes)
-	titles := make([]string, len(codes))
 	headers := obj{"X-Request-Id": obj{"$ref": "#/components/headers/X-Request-Id"}}
-	for i, code := range codes {
-		p := find(code)
-		titles[i] = code + ": " + strings.ToLower(p.title[:1]) + p.title[1:]
-		if p.retryAfter != "" {
+	for _, code := range codes {
+		if find(code).retryAfter != "" {
 			headers["Retry-After"] = obj{"$ref": "#/components/headers/Retry-After"}
 		}
 	}
 	code := obj{"type": "object", "properties": obj{"code": obj{"enum": codes}}}
 	return obj{
-		"description": strings.Join(titles, "; "),
+		"description": strings.Join(codes, ", "),
 		"headers":     headers,
 		"content":     obj{problemType: obj{"schema": obj{"allOf": []obj{schemaRef("Problem"), code}}}},
 	}
