@@ -43,18 +43,14 @@ func translate(err error) error {
 func meaningOf(err error) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
-		switch {
-		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-			return app.ErrBusy
-		case isConnection(err):
-			return app.ErrUnavailable
-		}
-		return nil
+		return meaningOfDriver(err)
 	}
 	switch pg.Code {
 	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock time-out
 		return app.ErrTransient
-	case "53300", "57P01", "57P02", "57P03": // too many connections, shutting down, starting up
+	case "57P01", "57P02": // this session was ended: another may serve, or connecting will tell
+		return app.ErrTransient
+	case "53300", "57P03": // too many connections, starting up
 		return app.ErrUnavailable
 	case "23505", "23514", "23503", "23P01":
 		return refusals[pg.ConstraintName]
@@ -65,11 +61,20 @@ func meaningOf(err error) error {
 	return nil
 }
 
-// isConnection says whether err is about the way to the server, not an answer
-// from it.
-func isConnection(err error) bool {
+// meaningOfDriver is meaningOf for what no server said. A connection that broke
+// before COMMIT was sent (after it, see afterCommit) took its transaction with
+// it, and the pool has others.
+func meaningOfDriver(err error) error {
 	var connect *pgconn.ConnectError
-	return errors.As(err, &connect) || pgconn.SafeToRetry(err) || isNetwork(err)
+	switch {
+	case errors.As(err, &connect):
+		return app.ErrUnavailable
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return app.ErrBusy
+	case pgconn.SafeToRetry(err) || isNetwork(err):
+		return app.ErrTransient
+	}
+	return nil
 }
 
 // afterCommit is translate for an error met once COMMIT was sent: without the

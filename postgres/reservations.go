@@ -184,16 +184,19 @@ func (s *Store) keep(ctx context.Context, conn *pgxpool.Conn, plan app.Plan) err
 	if len(plan.Insert) > 0 {
 		queueReserve(b, plan)
 	}
-	sent := false
+	committed := false
 	b.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
-		sent = true
 		if tag.String() != "COMMIT" {
 			return fmt.Errorf("%w: the server rolled back at commit", app.ErrTransient)
 		}
+		committed = true
 		return nil
 	})
 	err := conn.SendBatch(ctx, b).Close()
-	if err == nil || sent || errors.Is(err, app.ErrTransient) {
+	if committed {
+		return nil // whatever became of the connection behind that answer
+	}
+	if err == nil || errors.Is(err, app.ErrTransient) {
 		return err
 	}
 	return afterCommit(err) // COMMIT went out with the rest
