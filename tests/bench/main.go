@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command bench measures, side by side in one run on one machine, what a
 // booking costs: pgbench on a lean schema, a plain handler that runs one
 // transaction a request, and the product, over HTTP on loopback with the same
