@@ -4,7 +4,8 @@ SHELL := /bin/bash
 GO ?= go
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-TEST_FLAGS ?= -race -count=1 -timeout 30m
+# One package at a time: the races want the processors to themselves.
+TEST_FLAGS ?= -race -count=1 -p 1 -timeout 30m
 PACKAGES ?= ./...
 REPORT := out/engines
 
