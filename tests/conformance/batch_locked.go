@@ -41,19 +41,25 @@ func lockedSlot(t *testing.T, db app.Store, b app.Batcher, other SlotLocker) {
 	clean(t, db)
 }
 
-// Seen red with:
+// More slots are locked than batches are written at once. Seen red with:
 func lockedSlotAtService(t *testing.T, db app.Store, other SlotLocker) {
-	locked, free := newSlot(t, db, 30), newSlot(t, db, 30)
+	const slots, each = 3, 5
+	free := newSlot(t, db, 30)
 	service := patient(t, db, app.Config{Combine: true})
-	release := holdLock(t, other, locked.ID)
+	var locked []int64
+	var releases []func() error
+	for range slots {
+		locked = append(locked, newSlot(t, db, each).ID)
+		releases = append(releases, holdLock(t, other, locked[len(locked)-1]))
+	}
 	answers := make(chan []error, 1)
 	go func() {
-		answers <- atOnce(20, func(i int) error {
-			_, err := service.Reserve(t.Context(), app.NewReservation{SlotID: locked.ID, UserID: fmt.Sprint("user ", i)})
+		answers <- atOnce(slots*each, func(i int) error {
+			_, err := service.Reserve(t.Context(), app.NewReservation{SlotID: locked[i%slots], UserID: fmt.Sprint("user ", i)})
 			return err
 		})
 	}()
-	for i := range 20 { // the first may share a batch with the locked ones
+	for i := range 20 { // some share a batch with the locked ones
 		began := time.Now()
 		_, err := service.Reserve(t.Context(), app.NewReservation{SlotID: free.ID, UserID: fmt.Sprint("user ", i)})
 		ok(t, err)
@@ -62,12 +68,16 @@ func lockedSlotAtService(t *testing.T, db app.Store, other SlotLocker) {
 	}
 	select {
 	case errs := <-answers:
-		require.FailNow(t, "answered although the slot is locked", "%v", errs)
+		require.FailNow(t, "answered although the slots are locked", "%v", errs)
 	default:
 	}
-	ok(t, release())
+	for _, release := range releases {
+		ok(t, release())
+	}
 	count(t, <-answers)
-	reserved(t, db, locked.ID, 20)
+	for _, id := range locked {
+		reserved(t, db, id, each)
+	}
 	reserved(t, db, free.ID, 20)
 	clean(t, db)
 }

@@ -11,6 +11,21 @@ import (
 	"slotkeeper/app"
 )
 
+// TestCommits breaks connections around a COMMIT; all on one database.
+func TestCommits(t *testing.T) {
+	c := newCity(t)
+	for name, test := range map[string]func(*testing.T, *city){
+		"A connection cut at the commit of":        aConnectionCutAtTheCommitOf,
+		"A lost answer is found again":             aLostAnswerIsFoundAgain,
+		"A batch whose commit is cut":              aBatchWhoseCommitIsCut,
+		"Someone else comes while a commit is cut": someoneElseComesWhileACommitIsCut,
+		"The server stays away after a cut":        theServerStaysAwayAfterACut,
+		"Every commit is cut":                      everyCommitIsCut,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, c.in(t)) })
+	}
+}
+
 // ways are the sides of a commit on which a connection may break.
 func (c *city) ways(t *testing.T, f func(t *testing.T, c *city, r replica, where side)) {
 	c.bothWays(t, app.Config{}, func(t *testing.T, c *city, r replica) {
@@ -30,8 +45,8 @@ func sides() map[string]side {
 // ErrUnavailable); in app.alone, the case of ErrAlreadyReserved taken out, and
 // that of ErrReservationNotFound (a refusal of what was done); the proxy
 // passing on the COMMIT of a commit lost (meanwhile sees the row).
-func TestAConnectionCutAtTheCommitOf(t *testing.T) {
-	newCity(t).ways(t, func(t *testing.T, c *city, r replica, where side) {
+func aConnectionCutAtTheCommitOf(t *testing.T, c *city) {
+	c.ways(t, func(t *testing.T, c *city, r replica, where side) {
 		slot := c.slot(3)
 		for _, step := range []struct {
 			name          string
@@ -82,8 +97,8 @@ func (c *city) states(slotID int64) string {
 
 // The one that answers is the row that was written, not a second one.
 // Seen red with: app.alone's case of ErrAlreadyReserved returning r (id 0).
-func TestALostAnswerIsFoundAgain(t *testing.T) {
-	newCity(t).bothWays(t, app.Config{}, func(t *testing.T, c *city, r replica) {
+func aLostAnswerIsFoundAgain(t *testing.T, c *city) {
+	c.bothWays(t, app.Config{}, func(t *testing.T, c *city, r replica) {
 		slot := c.slot(2)
 		for range 3 { // the answers of three commits of one request
 			c.proxy.cutAt(&cut{statement: isCommit, where: answerLost})
@@ -99,11 +114,10 @@ func TestALostAnswerIsFoundAgain(t *testing.T) {
 // Many waiting requests share one commit: each finds its own work again.
 // Seen red with: app.combiner.try writing the batch again instead of errAlone
 // (each got ErrAlreadyReserved).
-func TestABatchWhoseCommitIsCut(t *testing.T) {
-	whole := newCity(t)
+func aBatchWhoseCommitIsCut(t *testing.T, c *city) {
 	for name, where := range sides() {
 		t.Run(name, func(t *testing.T) {
-			c := whole.in(t)
+			c := c.in(t)
 			r := c.open(app.Config{Combine: true})
 			slot, leaving := c.slot(20), c.slot(1)
 			require.NoError(t, reserve(r, leaving, "old"))
@@ -136,8 +150,8 @@ func TestABatchWhoseCommitIsCut(t *testing.T) {
 
 // While the outcome is unknown another user comes by another way.
 // Seen red with: app.alone answering nil instead of the second try's error.
-func TestSomeoneElseComesWhileACommitIsCut(t *testing.T) {
-	newCity(t).ways(t, func(t *testing.T, c *city, r replica, where side) {
+func someoneElseComesWhileACommitIsCut(t *testing.T, c *city) {
+	c.ways(t, func(t *testing.T, c *city, r replica, where side) {
 		roomy, last, given := c.slot(2), c.slot(1), c.slot(1)
 		insert := func(slot int64) func() {
 			return func() { c.run("INSERT INTO reservations (slot_id, user_id) VALUES ($1, 'bob')", slot) }
@@ -167,8 +181,8 @@ func TestSomeoneElseComesWhileACommitIsCut(t *testing.T) {
 // Without a server to ask, the client is told so, and may ask again.
 // Seen red with: giveUp not making ErrUnavailable of ErrOutcomeUnknown (only
 // where the retries run out); app.alone answering success unasked.
-func TestTheServerStaysAwayAfterACut(t *testing.T) {
-	newCity(t).ways(t, func(t *testing.T, c *city, r replica, where side) {
+func theServerStaysAwayAfterACut(t *testing.T, c *city) {
+	c.ways(t, func(t *testing.T, c *city, r replica, where side) {
 		slot := c.slot(2)
 		c.proxy.cutAt(&cut{statement: isCommit, where: where, meanwhile: func() { c.proxy.setDown(true) }})
 		err := reserve(r, slot, "alice")
@@ -194,8 +208,8 @@ func TestTheServerStaysAwayAfterACut(t *testing.T) {
 
 // Every try's commit is cut: the retries are bounded.
 // Seen red with: giveUp's case of ErrOutcomeUnknown taken out.
-func TestEveryCommitIsCut(t *testing.T) {
-	newCity(t).bothWays(t, app.Config{Retries: 2}, func(t *testing.T, c *city, r replica) {
+func everyCommitIsCut(t *testing.T, c *city) {
+	c.bothWays(t, app.Config{Retries: 2}, func(t *testing.T, c *city, r replica) {
 		slot := c.slot(2)
 		for range 10 {
 			c.proxy.cutAt(&cut{statement: isCommit})

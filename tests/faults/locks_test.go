@@ -13,15 +13,34 @@ import (
 	"slotkeeper/app"
 )
 
+// TestLocks has other programs hold what requests need; all on one database.
+func TestLocks(t *testing.T) {
+	c := newCity(t)
+	var name string
+	require.NoError(t, c.direct.QueryRow(t.Context(), "SELECT current_database()").Scan(&name))
+	c.run(fmt.Sprintf("ALTER DATABASE %s SET deadlock_timeout = '20ms'", name))
+	for name, test := range map[string]func(*testing.T, *city){
+		"A slot that another program holds":             aSlotThatAnotherProgramHolds,
+		"Many slots that another program holds":         manySlotsThatAnotherProgramHolds,
+		"A deadlock with another program":               aDeadlockWithAnotherProgram,
+		"Many deadlocks with other programs":            manyDeadlocksWithOtherPrograms,
+		"The queue is bounded":                          theQueueIsBounded,
+		"A client that leaves":                          aClientThatLeaves,
+		"What was refused as busy is not written later": whatWasRefusedAsBusyIsNotWrittenLater,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, c.in(t)) })
+	}
+}
+
 // A program holds a slot's row and does not let go. Requests come all along,
 // so that some still wait when the first have been given up.
 // Seen red with: the deadline of a request taken out of app.Service.do (one by
 // one), or of app.combiner.try (combined): answers came after twice the call
 // timeout; lock_slots instead of lock_slots_free in a batch that does not wait
 // (the other slot waited too).
-func TestASlotThatAnotherProgramHolds(t *testing.T) {
-	const timeout, slack = 1500 * time.Millisecond, 1200 * time.Millisecond
-	newCity(t).bothWays(t, app.Config{CallTimeout: timeout}, func(t *testing.T, c *city, r replica) {
+func aSlotThatAnotherProgramHolds(t *testing.T, c *city) {
+	const timeout, slack = time.Second, 900 * time.Millisecond
+	c.bothWays(t, app.Config{CallTimeout: timeout}, func(t *testing.T, c *city, r replica) {
 		locked, other := c.slot(100), c.slot(1000)
 		release := c.lock(locked)
 		held := make([]<-chan error, 40)
@@ -59,9 +78,9 @@ func TestASlotThatAnotherProgramHolds(t *testing.T) {
 // More slots are locked than requests may wait for at once.
 // Seen red with: app.combiner.writeAside waiting for its turn without bound
 // (the last were answered after several call timeouts).
-func TestManySlotsThatAnotherProgramHolds(t *testing.T) {
-	const timeout, slack = 1500 * time.Millisecond, 1200 * time.Millisecond
-	newCity(t).bothWays(t, app.Config{CallTimeout: timeout}, func(t *testing.T, c *city, r replica) {
+func manySlotsThatAnotherProgramHolds(t *testing.T, c *city) {
+	const timeout, slack = time.Second, 900 * time.Millisecond
+	c.bothWays(t, app.Config{CallTimeout: timeout}, func(t *testing.T, c *city, r replica) {
 		locked := c.slots(7, 5)
 		other := c.slot(5)
 		tx, err := c.direct.Begin(t.Context())
@@ -83,13 +102,13 @@ func TestManySlotsThatAnotherProgramHolds(t *testing.T) {
 // Another program takes two slots the other way round: the server ends the
 // transaction that finds the deadlock, here made to be ours.
 // Seen red with: 40P01 taken out of postgres.meaningOf.
-func TestADeadlockWithAnotherProgram(t *testing.T) {
-	newCity(t).bothWays(t, app.Config{}, func(t *testing.T, c *city, r replica) {
+func aDeadlockWithAnotherProgram(t *testing.T, c *city) {
+	c.bothWays(t, app.Config{}, func(t *testing.T, c *city, r replica) {
 		slots := c.slots(2, 5)
 		tx, err := c.direct.Begin(t.Context())
 		require.NoError(t, err)
 		defer tx.Rollback(context.Background())
-		_, err = tx.Exec(t.Context(), "SET LOCAL deadlock_timeout = '1min'") // ours looks first, after 1 s
+		_, err = tx.Exec(t.Context(), "SET LOCAL deadlock_timeout = '1min'") // ours looks first
 		require.NoError(t, err)
 		_, err = tx.Exec(t.Context(), "INSERT INTO reservations (slot_id, user_id) VALUES ($1, 'other')", slots[1])
 		require.NoError(t, err)
@@ -110,14 +129,10 @@ func TestADeadlockWithAnotherProgram(t *testing.T) {
 	})
 }
 
-// Many at once, with a server that looks for deadlocks early.
+// Many at once.
 // Seen red with: 40P01 taken out of postgres.meaningOf.
-func TestManyDeadlocksWithOtherPrograms(t *testing.T) {
-	whole := newCity(t)
-	var name string
-	require.NoError(t, whole.direct.QueryRow(t.Context(), "SELECT current_database()").Scan(&name))
-	whole.run(fmt.Sprintf("ALTER DATABASE %s SET deadlock_timeout = '20ms'", name))
-	whole.bothWays(t, app.Config{}, func(t *testing.T, c *city, r replica) {
+func manyDeadlocksWithOtherPrograms(t *testing.T, c *city) {
+	c.bothWays(t, app.Config{}, func(t *testing.T, c *city, r replica) {
 		slots := c.slots(2, 30)
 		stop := make(chan struct{})
 		var others [2]<-chan error
@@ -180,9 +195,9 @@ func (c *city) begin(r replica, slotID int64) (answers []<-chan error) {
 }
 
 // Seen red with: the bound in app.combiner.enqueue, and in app.gate.join, taken out.
-func TestTheQueueIsBounded(t *testing.T) {
+func theQueueIsBounded(t *testing.T, c *city) {
 	const queue = 50
-	newCity(t).bothWays(t, app.Config{Queue: queue}, func(t *testing.T, c *city, r replica) {
+	c.bothWays(t, app.Config{Queue: queue}, func(t *testing.T, c *city, r replica) {
 		slot := c.slot(100)
 		release := c.lock(slot)
 		answers := c.begin(r, slot)
@@ -207,8 +222,8 @@ func TestTheQueueIsBounded(t *testing.T) {
 
 // A client that leaves while it waits is dropped and writes nothing.
 // Seen red with: app.combiner.dropped always false; app.take not looking at ctx.
-func TestAClientThatLeaves(t *testing.T) {
-	newCity(t).bothWays(t, app.Config{}, func(t *testing.T, c *city, r replica) {
+func aClientThatLeaves(t *testing.T, c *city) {
+	c.bothWays(t, app.Config{}, func(t *testing.T, c *city, r replica) {
 		slot := c.slot(100)
 		release := c.lock(slot)
 		leaving := func(ctx context.Context, name string) <-chan error {
@@ -260,8 +275,7 @@ func TestAClientThatLeaves(t *testing.T) {
 // the server beyond its client's patience must not be carried out later.
 // Seen red with: CreateSlot and CreateResource as statements without a
 // transaction around them (both rows came when the lock was let go).
-func TestWhatWasRefusedAsBusyIsNotWrittenLater(t *testing.T) {
-	c := newCity(t)
+func whatWasRefusedAsBusyIsNotWrittenLater(t *testing.T, c *city) {
 	r := c.open(app.Config{CallTimeout: time.Second})
 	tx, err := c.direct.Begin(t.Context())
 	require.NoError(t, err)
@@ -270,7 +284,7 @@ func TestWhatWasRefusedAsBusyIsNotWrittenLater(t *testing.T) {
 	require.NoError(t, err)
 	errs := atOnce(2, func(i int) error {
 		if i == 0 {
-			_, err := r.CreateSlot(t.Context(), app.NewSlot{StartsAt: at(0), EndsAt: at(10), Capacity: 5})
+			_, err := r.CreateSlot(t.Context(), app.NewSlot{StartsAt: at(0), EndsAt: at(10), Capacity: 4321})
 			return err
 		}
 		_, err := r.CreateResource(t.Context(), app.Resource{Key: "bay", Name: "bay", Kind: app.KindThing})
@@ -279,6 +293,6 @@ func TestWhatWasRefusedAsBusyIsNotWrittenLater(t *testing.T) {
 	require.Equal(t, map[error]int{app.ErrBusy: 2}, count(t, errs, app.ErrBusy))
 	require.NoError(t, tx.Rollback(t.Context()))
 	c.ended()
-	require.Zero(t, c.number("SELECT (SELECT count(*) FROM slots) + (SELECT count(*) FROM resources)"))
+	require.Zero(t, c.number("SELECT (SELECT count(*) FROM slots WHERE capacity = 4321) + (SELECT count(*) FROM resources)"))
 	c.sound(r)
 }

@@ -10,11 +10,24 @@ import (
 	"slotkeeper/app"
 )
 
+// TestReplicas has two services share one database.
+func TestReplicas(t *testing.T) {
+	c := newCity(t)
+	for name, test := range map[string]func(*testing.T, *city){
+		"Two replicas fill one slot":                   twoReplicasFillOneSlot,
+		"A cancel at one replica is seen at the other": aCancelAtOneReplicaIsSeenAtTheOther,
+		"Two replicas sweep at once":                   twoReplicasSweepAtOnce,
+		"A hold that expired unswept":                  aHoldThatExpiredUnswept,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, c.in(t)) })
+	}
+}
+
 // Seen red with: lock_slots and lock_slots_free without FOR NO KEY UPDATE and
 // the CHECK slots_capacity dropped.
-func TestTwoReplicasFillOneSlot(t *testing.T) {
+func twoReplicasFillOneSlot(t *testing.T, c *city) {
 	const clients, capacity = 256, 100
-	newCity(t).bothWays(t, app.Config{}, func(t *testing.T, c *city, r replica) {
+	c.bothWays(t, app.Config{}, func(t *testing.T, c *city, r replica) {
 		replicas := []replica{r, c.open(app.Config{Combine: true})}
 		slot := c.slot(capacity)
 		errs := atOnce(clients, func(i int) error { return reserve(replicas[i%2], slot, user(i)) })
@@ -29,8 +42,8 @@ func TestTwoReplicasFillOneSlot(t *testing.T) {
 // What one replica has answered the other knows: the slot was full there too,
 // where that is answered without a lock.
 // Seen red with: app.combiner.peek refusing by its memory of full slots alone.
-func TestACancelAtOneReplicaIsSeenAtTheOther(t *testing.T) {
-	newCity(t).bothWays(t, app.Config{}, func(t *testing.T, c *city, one replica) {
+func aCancelAtOneReplicaIsSeenAtTheOther(t *testing.T, c *city) {
+	c.bothWays(t, app.Config{}, func(t *testing.T, c *city, one replica) {
 		two := c.open(app.Config{Combine: true})
 		slot := c.slot(1)
 		require.NoError(t, reserve(one, slot, user(0)))
@@ -49,9 +62,8 @@ func TestACancelAtOneReplicaIsSeenAtTheOther(t *testing.T) {
 
 // Seen red with: the status taken out of expire_holds' condition and of
 // sweep_bookings' (each replica freed them all).
-func TestTwoReplicasSweepAtOnce(t *testing.T) {
+func twoReplicasSweepAtOnce(t *testing.T, c *city) {
 	const holds, bookings = 400, 60
-	c := newCity(t)
 	replicas := []replica{c.open(app.Config{}), c.open(app.Config{Combine: true})}
 	slots := c.slots(20, 30)
 	for round := range 3 {
@@ -65,7 +77,7 @@ func TestTwoReplicasSweepAtOnce(t *testing.T) {
 		errs := atOnce(2, func(i int) (err error) { freed[i], err = replicas[i].Sweep(t.Context()); return err })
 		require.Equal(t, 2, count(t, errs)[nil])
 		assert.Equal(t, holds+bookings, freed[0]+freed[1], "round %d: %v", round, freed)
-		require.Zero(t, c.number("SELECT sum(reserved)::int FROM slots"))
+		require.Zero(t, c.number("SELECT sum(reserved)::int FROM slots WHERE id = ANY ($1)", slots))
 		require.Zero(t, c.number("SELECT count(*) FROM reservations WHERE status = 'held'"))
 		require.Zero(t, c.number("SELECT count(*) FROM bookings WHERE status = 'held'"))
 	}
@@ -77,8 +89,8 @@ func TestTwoReplicasSweepAtOnce(t *testing.T) {
 // Case 4: nobody sweeps. Seen red with: expire_holds left out of
 // postgres.Store.look (bob got ErrSlotFull); the subtraction taken out of
 // slot_get (the slot never showed free).
-func TestAHoldThatExpiredUnswept(t *testing.T) {
-	newCity(t).bothWays(t, app.Config{}, func(t *testing.T, c *city, r replica) {
+func aHoldThatExpiredUnswept(t *testing.T, c *city) {
+	c.bothWays(t, app.Config{}, func(t *testing.T, c *city, r replica) {
 		slot := c.slot(1)
 		_, err := r.Reserve(t.Context(), app.NewReservation{SlotID: slot, UserID: "alice", Hold: time.Second})
 		require.NoError(t, err)
