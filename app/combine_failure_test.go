@@ -184,8 +184,30 @@ func TestALockedSlotIsWrittenAside(t *testing.T) {
 	})
 }
 
+// Closing waits for what is written aside and for what waits behind it. Seen
+// red with: workers that end as soon as they find nothing to take.
+func TestCloseWaitsForALockedSlot(t *testing.T) {
+	locked := held()
+	db := &fakeBatcher{write: locking(locked)}
+	combining(t, db, Config{}, func(t *testing.T, s *Service) {
+		one := ask(t.Context(), s, reserve(1, "one"))
+		two := ask(t.Context(), s, reserve(1, "two"))
+		var closed atomic.Bool
+		go func() {
+			s.Close()
+			closed.Store(true)
+		}()
+		synctest.Wait()
+		require.False(t, closed.Load() || one.done || two.done)
+		locked.Store(false)
+		after(2 * time.Second)
+		requireAnswered(t, nil, one, two)
+		require.True(t, closed.Load())
+	})
+}
+
 // A slot that stays locked is busy in time, and served once it is let go.
-// Seen red with: what was given up for good taken as to be written aside.
+// Seen red with: no bound for what is written aside.
 func TestALockThatStaysIsBusy(t *testing.T) {
 	locked := held()
 	db := &fakeBatcher{write: locking(locked)}

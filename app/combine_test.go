@@ -219,8 +219,7 @@ func TestAFullQueueIsBusyAtOnce(t *testing.T) {
 	})
 }
 
-// Seen red with: close that does not wait, a worker that ends while others'
-// work is still queued.
+// Seen red with: close that does not wait.
 func TestCloseAnswersWhatWaits(t *testing.T) {
 	db := stopped()
 	combining(t, db, Config{Batches: 2}, func(t *testing.T, s *Service) {

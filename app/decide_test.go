@@ -185,3 +185,47 @@ func TestSlotEditApply(t *testing.T) {
 		require.Equal(t, field, invalid.Fields[0].Field)
 	}
 }
+
+// Seen red with: the first failure returned alone.
+func TestTogetherNamesEachFailure(t *testing.T) {
+	require.NoError(t, Together([]Outcome{{}, {}}))
+	err := Together([]Outcome{{}, {Err: ErrSlotFull}, {}, {Err: ErrAlreadyReserved}})
+	require.Equal(t, &ManyError{Failures: []Failure{{1, ErrSlotFull}, {3, ErrAlreadyReserved}}}, err)
+	require.ErrorIs(t, err, ErrSlotFull)
+	require.ErrorIs(t, err, ErrAlreadyReserved)
+	require.NotErrorIs(t, err, ErrSlotStarted)
+}
+
+// Seen red with: items not held against each other; ranges closed at an end;
+// the kind not looked at.
+func TestJudgeBookings(t *testing.T) {
+	known := map[string]Resource{"room": {Key: "room", Kind: KindPlace}, "drill": {Key: "drill", Kind: KindThing}}
+	from := func(key string, a, b int) NewBooking {
+		return NewBooking{Resource: key, StartsAt: noon.Add(time.Duration(a) * time.Minute), EndsAt: noon.Add(time.Duration(b) * time.Minute)}
+	}
+	as := func(kind Kind, b NewBooking) NewBooking {
+		b.Kind = kind
+		return b
+	}
+	fine := []NewBooking{
+		from("room", 10, 20), from("room", 20, 30), from("room", 0, 10), from("drill", 10, 20),
+		as(KindPlace, from("room", 40, 50)), as(KindThing, from("drill", 40, 50)),
+	}
+	require.NoError(t, JudgeBookings(fine, known, nil))
+
+	err := JudgeBookings([]NewBooking{
+		from("room", 0, 10), from("none", 0, 10), as(KindThing, from("room", 20, 30)), from("drill", 0, 10),
+		from("room", 9, 11), from("drill", 20, 30),
+	}, known, map[int]bool{5: true})
+	var many *ManyError
+	require.ErrorAs(t, err, &many)
+	want := map[int]error{1: ErrResourceNotFound, 4: ErrResourceBusy, 5: ErrResourceBusy}
+	require.Len(t, many.Failures, 4)
+	for _, f := range many.Failures {
+		if f.Index == 2 {
+			require.Equal(t, []string{"thing"}, fieldsOf(t, f.Err))
+			continue
+		}
+		require.ErrorIs(t, f.Err, want[f.Index], "item %d", f.Index)
+	}
+}

@@ -74,7 +74,7 @@ func TestGateRefuses(t *testing.T) {
 	})
 }
 
-// Seen red with: the key's token kept when the place in the whole was not had.
+// Seen red with: the key not forgotten when the place in the whole was not had.
 func TestGateWaitEndsWithContext(t *testing.T) {
 	for name, held := range map[string]int64{"before the key": 1, "before the whole": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -100,6 +100,26 @@ func TestGateWaitEndsWithContext(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Who gives up with the key in hand leaves it to the next. Seen red with: the
+// key's token kept when the place in the whole was not had.
+func TestGivingUpHandsTheKeyOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(1, 1, 10)
+		release := make(chan struct{})
+		var other, next atomic.Int64
+		hold(t, g, 2, release, &other)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		go func() { _, _ = g.enter(ctx, 1) }()
+		synctest.Wait()
+		hold(t, g, 1, release, &next)
+		time.Sleep(2 * time.Second)
+		close(release)
+		synctest.Wait()
+		require.EqualValues(t, 1, next.Load())
+	})
 }
 
 // Through the Service: what waits in vain for its turn is busy, in time.

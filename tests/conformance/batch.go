@@ -79,7 +79,8 @@ func write(t *testing.T, b app.Batcher, ops []app.Op, want ...error) []app.Outco
 	return outcomes
 }
 
-// Seen red with:
+// Seen red with: a reservation not noted for the next op; a reservation beside
+// a refusal.
 func batchInOrder(t *testing.T, db app.Store, b app.Batcher) {
 	slot, full, started := newSlot(t, db, 2), newSlot(t, db, 1), startedSlot(t, db, 2)
 	mine := reserve(t, db, full.ID, "alice")
@@ -108,7 +109,7 @@ func batchInOrder(t *testing.T, db app.Store, b app.Batcher) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: places not counted up within the batch.
 func batchFills(t *testing.T, db app.Store, b app.Batcher) {
 	slot := newSlot(t, db, 25)
 	reserve(t, db, slot.ID, "first")
@@ -129,7 +130,8 @@ func batchFills(t *testing.T, db app.Store, b app.Batcher) {
 }
 
 // In a full slot, so that the database's own check would refuse the insert if
-// it came before the deletion. Seen red with:
+// it came before the deletion. Seen red with: inserts before deletions; places
+// not counted down within the batch.
 func batchGivesOn(t *testing.T, db app.Store, b app.Batcher) {
 	slot, other := newSlot(t, db, 1), newSlot(t, db, 1)
 	old := reserve(t, db, slot.ID, "alice")
@@ -144,7 +146,7 @@ func batchGivesOn(t *testing.T, db app.Store, b app.Batcher) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: an unknown slot that fails the batch.
 func batchOfManySlots(t *testing.T, db app.Store, b app.Batcher) {
 	var ops []app.Op
 	var want []error
@@ -170,7 +172,8 @@ func batchOfManySlots(t *testing.T, db app.Store, b app.Batcher) {
 	clean(t, db)
 }
 
-// What is listed oldest first is what came first. Seen red with:
+// What is listed oldest first is what came first. Seen red with: rows inserted
+// by user.
 func batchOrder(t *testing.T, db app.Store, b app.Batcher) {
 	slot, other := newSlot(t, db, 500), newSlot(t, db, 500)
 	var ops []app.Op
@@ -199,7 +202,8 @@ func batchEmpty(t *testing.T, db app.Store, b app.Batcher) {
 	require.Empty(t, refusals)
 }
 
-// Seen red with:
+// Seen red with: expired holds looked for only where all ops confirm; the
+// expiry lost.
 func batchOfHolds(t *testing.T, db app.Store, b app.Batcher) {
 	slot, other := newSlot(t, db, 3), newSlot(t, db, 1)
 	op := func(slotID int64, user string, d time.Duration) app.Op {
@@ -229,7 +233,7 @@ func batchOfHolds(t *testing.T, db app.Store, b app.Batcher) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: a peek that refuses nothing; allow_past ignored.
 func peekRefuses(t *testing.T, db app.Store, b app.Batcher) {
 	open, full, started := newSlot(t, db, 2), newSlot(t, db, 1), startedSlot(t, db, 2)
 	reserve(t, db, open.ID, "alice")

@@ -11,7 +11,7 @@ import (
 	"slotkeeper/app"
 )
 
-// Seen red with:
+// Seen red with: SKIP LOCKED left out.
 func lockedSlot(t *testing.T, db app.Store, b app.Batcher, other SlotLocker) {
 	first, locked, last := newSlot(t, db, 2), newSlot(t, db, 2), newSlot(t, db, 2)
 	reserve(t, db, locked.ID, "carol")
@@ -41,7 +41,8 @@ func lockedSlot(t *testing.T, db app.Store, b app.Batcher, other SlotLocker) {
 	clean(t, db)
 }
 
-// More slots are locked than batches are written at once. Seen red with:
+// More slots are locked than batches are written at once. Seen red with: SKIP
+// LOCKED left out.
 func lockedSlotAtService(t *testing.T, db app.Store, other SlotLocker) {
 	const slots, each = 3, 5
 	free := newSlot(t, db, 30)
@@ -94,7 +95,7 @@ func holdLock(t *testing.T, other SlotLocker, slotID int64) (release func() erro
 }
 
 // A client that was told of a cancellation finds the place free, whichever
-// replica it asks. Seen red with:
+// replica it asks. Seen red with: an earlier answer given again.
 func peekAfterCancel(t *testing.T, db app.Store, b app.Batcher, replica app.Store) {
 	slot := newSlot(t, db, 1)
 	for i := range size(40) {

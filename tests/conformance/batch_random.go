@@ -14,7 +14,7 @@ import (
 
 // sameAsOneByOne writes the same random ops in batches to one store and one by
 // one to another: each answer, and what is there in the end, must be the same.
-// Seen red with:
+// Seen red with: places not counted down within the batch.
 func sameAsOneByOne(t *testing.T, db app.Store, b app.Batcher, single app.Store, seed uint64, holds bool) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var batched, singles []int64 // ids of equal slots

@@ -69,7 +69,7 @@ func bookings(t *testing.T, db app.Store, q app.BookingQuery) []app.Booking {
 	return bs
 }
 
-// Seen red with:
+// Seen red with: the kind left out; an unknown resource not named.
 func bookingStored(t *testing.T, db app.Store) {
 	for key, kind := range map[string]app.Kind{"mri-1": app.KindThing, "room": app.KindPlace} {
 		resource(t, db, key, kind)
@@ -96,7 +96,8 @@ func bookingStored(t *testing.T, db app.Store) {
 	require.Empty(t, bookings(t, db, app.BookingQuery{Resource: "late"}))
 }
 
-// Case 9. Seen red with:
+// Case 9. Seen red with: ranges closed at the start; the refusal left to the
+// trigger, which names no item.
 func rangeTakenOnce(t *testing.T, db app.Store) {
 	book(t, db, "room", "alice", 0, 30)
 	book(t, db, "room", "alice", 30, 60)
@@ -118,7 +119,8 @@ func rangeTakenOnce(t *testing.T, db app.Store) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: the first failure named alone; the first item written all the
+// same.
 func severalBooked(t *testing.T, db app.Store) {
 	resource(t, db, "room", app.KindPlace)
 	resource(t, db, "drill", app.KindThing)
@@ -143,7 +145,7 @@ func severalBooked(t *testing.T, db app.Store) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: the kind not looked at.
 func placeOrThing(t *testing.T, db app.Store) {
 	resource(t, db, "room", app.KindPlace)
 	resource(t, db, "drill", app.KindThing)
@@ -168,7 +170,8 @@ func placeOrThing(t *testing.T, db app.Store) {
 	require.Equal(t, []app.Kind{app.KindPlace, app.KindThing, app.KindThing}, []app.Kind{bs[0].Kind, bs[1].Kind, bs[2].Kind})
 }
 
-// Seen red with:
+// Seen red with: a resource twice refused in any case; items not held against
+// each other.
 func oneResourceTwice(t *testing.T, db app.Store) {
 	resource(t, db, "room", app.KindPlace)
 	bs, err := db.Book(t.Context(), []app.NewBooking{ask("room", "alice", 30, 60), ask("room", "alice", 0, 30), ask("room", "bob", 90, 99)})
@@ -183,7 +186,8 @@ func oneResourceTwice(t *testing.T, db app.Store) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: slots not looked at by bookings; bookings not looked at by
+// slots.
 func slotsExcludeBookings(t *testing.T, db app.Store) {
 	slot := create(t, db, span("room", 0, 30, 5))
 	b := book(t, db, "room", "alice", 30, 60)
@@ -208,7 +212,7 @@ func slotsExcludeBookings(t *testing.T, db app.Store) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: ranges closed at from, at to; order by id.
 func bookingsListed(t *testing.T, db app.Store) {
 	d := book(t, db, "room", "d", 60, 70)
 	a := book(t, db, "room", "a", 0, 10)
@@ -243,7 +247,7 @@ func bookingsListed(t *testing.T, db app.Store) {
 	}
 }
 
-// Seen red with:
+// Seen red with: a second cancellation that succeeds.
 func bookingCancelled(t *testing.T, db app.Store) {
 	b := book(t, db, "room", "alice", 0, 30)
 	got, err := db.ConfirmBooking(t.Context(), b.ID)

@@ -9,7 +9,8 @@ import (
 	"slotkeeper/app"
 )
 
-// Seen red with:
+// Seen red with: holds not expired before a booking; confirmed, and cancelled,
+// after their time; not free to FreeRanges.
 func bookingHoldExpires(t *testing.T, db app.Store) {
 	kept := bookHold(t, db, "room", "alice", 0, 30, time.Second)
 	given := bookHold(t, db, "room", "alice", 30, 60, time.Second)
@@ -55,7 +56,8 @@ func bookingHoldExpires(t *testing.T, db app.Store) {
 }
 
 // Clocks in Berlin go back from 03:00 (+02:00) to 02:00 (+01:00) on that night,
-// and forward in spring; instants do neither. Seen red with:
+// and forward in spring; instants do neither. Seen red with: the offset
+// dropped.
 func clockSetBack(t *testing.T, db app.Store) {
 	summer, winter := time.FixedZone("CEST", 2*3600), time.FixedZone("CET", 3600)
 	resource(t, db, "room", app.KindPlace)

@@ -45,7 +45,8 @@ func counted(t *testing.T, db app.Store, other Foreign, slotID int64, n int) {
 	require.Equal(t, n, got, "counted from the rows")
 }
 
-// Seen red with:
+// Seen red with: rows that the triggers do not count; deletions that they do
+// not count.
 func foreignCounts(t *testing.T, db app.Store, other Foreign) {
 	slot := newSlot(t, db, 2)
 	ok(t, other.InsertReservation(slot.ID, "clerk's"))
@@ -68,7 +69,7 @@ func foreignCounts(t *testing.T, db app.Store, other Foreign) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: the trigger and the CHECK of capacity left out.
 func foreignCannotOverbook(t *testing.T, db app.Store, other Foreign) {
 	slot := newSlot(t, db, 2)
 	reserve(t, db, slot.ID, "alice")
@@ -85,7 +86,8 @@ func foreignCannotOverbook(t *testing.T, db app.Store, other Foreign) {
 	clean(t, db)
 }
 
-// Case 17. Seen red with:
+// Case 17. Seen red with: RAISE(FAIL), which keeps the earlier rows; a trigger
+// that counts one row a statement.
 func foreignStatement(t *testing.T, db app.Store, other Foreign) {
 	a, full, c := newSlot(t, db, 3), newSlot(t, db, 1), newSlot(t, db, 3)
 	reserve(t, db, full.ID, "alice")
@@ -109,7 +111,8 @@ func foreignStatement(t *testing.T, db app.Store, other Foreign) {
 	clean(t, db)
 }
 
-// Case 17. Seen red with:
+// Case 17. Seen red with: the new slot not counted up; the trigger and the
+// CHECK of capacity left out.
 func foreignMoves(t *testing.T, db app.Store, other Foreign) {
 	from, full, to := newSlot(t, db, 2), newSlot(t, db, 1), newSlot(t, db, 2)
 	reserve(t, db, from.ID, "alice")
@@ -131,7 +134,7 @@ func foreignMoves(t *testing.T, db app.Store, other Foreign) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: the CHECK left out.
 func foreignCapacity(t *testing.T, db app.Store, other Foreign) {
 	slot := newSlot(t, db, 3)
 	reserve(t, db, slot.ID, "alice")
@@ -145,7 +148,7 @@ func foreignCapacity(t *testing.T, db app.Store, other Foreign) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: the triggers on bookings left out.
 func foreignRanges(t *testing.T, db app.Store, other Foreign) {
 	create(t, db, span("room", 0, 30, 1))
 	book(t, db, "room", "alice", 30, 60)
@@ -168,7 +171,8 @@ func foreignRanges(t *testing.T, db app.Store, other Foreign) {
 }
 
 // Case 19: what the foreign program is told does not matter (it may be a
-// deadlock's victim), the API's clients are told the truth. Seen red with:
+// deadlock's victim), the API's clients are told the truth. Seen red with: the
+// CHECK of capacity left out.
 func foreignRace(t *testing.T, db app.Store, service *app.Service, other Foreign) {
 	for range size(10) {
 		slot := newSlot(t, db, 10)
@@ -195,7 +199,7 @@ func foreignRace(t *testing.T, db app.Store, service *app.Service, other Foreign
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: the trigger and the CHECK of capacity left out.
 func foreignChurn(t *testing.T, db app.Store, service *app.Service, other Foreign) {
 	slots := []int64{newSlot(t, db, 2).ID, newSlot(t, db, 3).ID, newSlot(t, db, 9).ID}
 	stop := watch(t, db, slots...)

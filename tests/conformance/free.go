@@ -37,7 +37,8 @@ func spans(minutes ...int) []app.Range {
 	return rs
 }
 
-// Seen red with:
+// Seen red with: slots left out; > for >= at the minimum; the end of the range
+// left out; busy ranges across from left out.
 func freeBetween(t *testing.T, db app.Store) {
 	book(t, db, "room", "a", 20, 30) // adjacent, and not in order
 	book(t, db, "room", "a", 10, 20)
@@ -84,7 +85,7 @@ func freeBetween(t *testing.T, db app.Store) {
 	require.Nil(t, freeRanges(t, db, "unused", 0, 100, 101))
 }
 
-// Seen red with:
+// Seen red with: milliseconds.
 func freeExact(t *testing.T, db app.Store) {
 	resource(t, db, "room", app.KindPlace)
 	b := ask("room", "alice", 10, 20)
@@ -98,7 +99,7 @@ func freeExact(t *testing.T, db app.Store) {
 	require.Nil(t, freeRanges(t, db, "room", 0, 40, 10), "each lacks a microsecond")
 }
 
-// Seen red with:
+// Seen red with: a cancellation that marks the user alone.
 func freeAfterCancel(t *testing.T, db app.Store) {
 	b := book(t, db, "room", "alice", 10, 20)
 	slot := create(t, db, span("room", 30, 40, 1))

@@ -31,7 +31,8 @@ func (s suite) holds(t *testing.T) {
 	})
 }
 
-// Seen red with:
+// Seen red with: holds not counted; expiry counted from created_at; a sweep
+// that takes what is live.
 func holdTakesAPlace(t *testing.T, db app.Store) {
 	slot := newSlot(t, db, 2)
 	r := hold(t, db, slot.ID, "alice", time.Hour)
@@ -65,7 +66,7 @@ func holdTakesAPlace(t *testing.T, db app.Store) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: the expiry kept; the status kept.
 func holdConfirmed(t *testing.T, db app.Store) {
 	slot := newSlot(t, db, 2)
 	r := hold(t, db, slot.ID, "alice", 2*time.Second)
@@ -89,7 +90,8 @@ func holdConfirmed(t *testing.T, db app.Store) {
 	clean(t, db)
 }
 
-// Case 4: nothing sweeps here. Seen red with:
+// Case 4: nothing sweeps here. Seen red with: expired holds counted by Slot, by
+// Slots, returned by Reservation; not freed by a reserving transaction.
 func holdExpires(t *testing.T, db app.Store) {
 	slot, other := newSlot(t, db, 1), newSlot(t, db, 1)
 	hold(t, db, other.ID, "alice", time.Second)
@@ -118,7 +120,8 @@ func holdExpires(t *testing.T, db app.Store) {
 	clean(t, db)
 }
 
-// Case 3. Seen red with:
+// Case 3. Seen red with: expired holds not looked for; forgotten by the sweep
+// at once; confirmed for a minute more.
 func confirmTooLate(t *testing.T, db app.Store) {
 	given, kept, swept := newSlot(t, db, 1), newSlot(t, db, 1), newSlot(t, db, 1)
 	for _, slot := range []app.Slot{given, kept, swept} {
@@ -148,7 +151,8 @@ func confirmTooLate(t *testing.T, db app.Store) {
 }
 
 // Each slot's hold is the last that is written there, since every write frees
-// what has expired. Seen red with:
+// what has expired. Seen red with: the limit ignored; live holds swept; expired
+// bookings swept again.
 func sweptOnce(t *testing.T, db app.Store) {
 	const n = 12
 	var slots []int64
@@ -201,7 +205,8 @@ func sweptOnce(t *testing.T, db app.Store) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: holds not expired before an edit; expired rows left to the
+// foreign key; bookings not expired before a slot.
 func expiredBlocksNothing(t *testing.T, db app.Store) {
 	gone, lowered, moved := newSlot(t, db, 2), newSlot(t, db, 3), create(t, db, span("room", 0, 10, 1))
 	hold(t, db, gone.ID, "alice", time.Second)

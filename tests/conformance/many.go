@@ -26,7 +26,7 @@ func each(user string, slotIDs ...int64) []app.NewReservation {
 	return rs
 }
 
-// Seen red with:
+// Seen red with: reservations returned in another order.
 func allReserved(t *testing.T, db app.Store) {
 	a, b, c := newSlot(t, db, 1), newSlot(t, db, 2), newSlot(t, db, 1)
 	rs, err := db.ReserveAll(t.Context(), each("alice", c.ID, a.ID, b.ID))
@@ -54,7 +54,8 @@ func allReserved(t *testing.T, db app.Store) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: what is possible written and the rest refused; the first
+// failure named alone.
 func noneReserved(t *testing.T, db app.Store) {
 	free, full, mine, last := newSlot(t, db, 5), newSlot(t, db, 1), newSlot(t, db, 5), newSlot(t, db, 1)
 	started := startedSlot(t, db, 1)
@@ -92,7 +93,7 @@ func noneReserved(t *testing.T, db app.Store) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: the hold lost.
 func allHeld(t *testing.T, db app.Store) {
 	a, b := newSlot(t, db, 1), newSlot(t, db, 1)
 	rs := each("alice", b.ID, a.ID)
@@ -118,7 +119,8 @@ func allHeld(t *testing.T, db app.Store) {
 }
 
 // A thousand requests for the same two slots, every second one the other way
-// round, and lone ones between them. Seen red with:
+// round, and lone ones between them. Seen red with: what is possible written
+// and the rest refused.
 func oppositeOrders(t *testing.T, db app.Store) {
 	n := size(1000)
 	a, b := newSlot(t, db, n/2), newSlot(t, db, n*2/3) // so that one has room when the other is full

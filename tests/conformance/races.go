@@ -33,7 +33,9 @@ func (s suite) races(t *testing.T) {
 	t.Run("a crowd before one slot leaves room for others", s.crowd)
 }
 
-// Cases 1 and 11, the promise itself. Seen red with:
+// Cases 1 and 11, the promise itself. Seen red with: read and written in two
+// transactions, the CHECK left out; no lock on the slot, the CHECK left out; no
+// retries (serializable).
 func lastPlaces(t *testing.T, db app.Store, d desk, rounds, n, capacity int) {
 	for range rounds {
 		slot := newSlot(t, db, capacity)
@@ -53,7 +55,8 @@ func lastPlaces(t *testing.T, db app.Store, d desk, rounds, n, capacity int) {
 	clean(t, db)
 }
 
-// Case 2. Seen red with:
+// Case 2. Seen red with: read and written in two transactions, the unique index
+// left out.
 func oneUserAtOnce(t *testing.T, db app.Store, d desk) {
 	for round := range size(12) {
 		slot := newSlot(t, db, 1+round%5)
@@ -67,7 +70,7 @@ func oneUserAtOnce(t *testing.T, db app.Store, d desk) {
 	clean(t, db)
 }
 
-// Case 6. Seen red with:
+// Case 6. Seen red with: read and written in two transactions.
 func cancelledAtOnce(t *testing.T, db app.Store, d desk) {
 	for range size(12) {
 		slot := newSlot(t, db, 2)
@@ -80,7 +83,8 @@ func cancelledAtOnce(t *testing.T, db app.Store, d desk) {
 	clean(t, db)
 }
 
-// Case 7. Seen red with:
+// Case 7. Seen red with: reservations read and written in two transactions, the
+// CHECK left out.
 func capacityRace(t *testing.T, db app.Store, d desk) {
 	for range size(4) {
 		slot := newSlot(t, db, 12)
@@ -108,7 +112,8 @@ func capacityRace(t *testing.T, db app.Store, d desk) {
 	clean(t, db)
 }
 
-// Case 8. Seen red with:
+// Case 8. Seen red with: reservations read and written in two transactions, the
+// foreign key left out.
 func deleteRace(t *testing.T, db app.Store, d desk) {
 	for range size(12) {
 		slot := newSlot(t, db, 10)
@@ -134,7 +139,7 @@ func deleteRace(t *testing.T, db app.Store, d desk) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: the ref looked up before the transaction.
 func refRace(t *testing.T, db app.Store) {
 	for round := range size(10) {
 		created, found := make([]bool, 10), make([]int64, 10)
@@ -159,7 +164,7 @@ func refRace(t *testing.T, db app.Store) {
 	}
 }
 
-// Seen red with:
+// Seen red with: an insert without ON CONFLICT.
 func resourceRace(t *testing.T, db app.Store) {
 	for round := range size(10) {
 		key := fmt.Sprint("room ", round)

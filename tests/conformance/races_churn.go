@@ -52,7 +52,7 @@ func watch(t *testing.T, db app.Store, slots ...int64) (stop func()) {
 }
 
 // Case 25. Each goroutine is one user, so it knows what each answer must be.
-// Seen red with:
+// Seen red with: read and written in two transactions, the CHECK left out.
 func churn(t *testing.T, db app.Store, d desk) {
 	slots := []int64{newSlot(t, db, 1).ID, newSlot(t, db, 5).ID, newSlot(t, db, 12).ID}
 	stop := watch(t, db, slots...)

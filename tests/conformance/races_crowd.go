@@ -13,8 +13,8 @@ import (
 	"slotkeeper/app"
 )
 
-// Case 12: a pool of four connections, 200 who want one slot without end.
-// Seen red with:
+// Case 12: a pool of four connections, 200 who want one slot without end. Seen
+// red with: the gate left open, for one slot and in all.
 func (s suite) crowd(t *testing.T) {
 	for name, combine := range map[string]bool{"service": false, "combined": true} {
 		t.Run(name, func(t *testing.T) {

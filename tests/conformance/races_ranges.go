@@ -21,7 +21,7 @@ func bookAt(t *testing.T, d desk, b app.NewBooking) (app.Booking, error) {
 	return bs[0], nil
 }
 
-// Seen red with:
+// Seen red with: neither the adapter nor the trigger looking at other bookings.
 func rangeRace(t *testing.T, db app.Store, d desk) {
 	resource(t, db, "room", app.KindPlace)
 	for round := range size(30) {
@@ -35,7 +35,8 @@ func rangeRace(t *testing.T, db app.Store, d desk) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: the triggers on bookings left out; the resource not locked
+// (Postgres).
 func slotOrBooking(t *testing.T, db app.Store, d desk) {
 	resource(t, db, "room", app.KindPlace)
 	for round := range size(50) {
@@ -63,6 +64,7 @@ type claim struct {
 }
 
 // 64 who book, publish slots, cancel and delete on one resource. Seen red with:
+// neither the adapter nor the trigger looking at other bookings.
 func rangeChurn(t *testing.T, db app.Store, d desk) {
 	resource(t, db, "room", app.KindPlace)
 	end := time.Now().Add(period(2 * time.Second))
@@ -134,7 +136,7 @@ func requireClaims(t *testing.T, db app.Store, all []claim) {
 	}
 }
 
-// Seen red with:
+// Seen red with: refused requests answered as if written.
 func bookOppositeOrders(t *testing.T, db app.Store, d desk) {
 	keys := []string{"a", "b", "c"}
 	for _, key := range keys {

@@ -21,7 +21,7 @@ func (s suite) reservations(t *testing.T) {
 	s.check(t, "unusual text comes back as it went in", unusualText)
 }
 
-// Seen red with:
+// Seen red with: created_at ignored; times in the local zone.
 func reservationStored(t *testing.T, db app.Store) {
 	slot := newSlot(t, db, 3)
 	r := reserve(t, db, slot.ID, "alice")
@@ -46,7 +46,8 @@ func reservationStored(t *testing.T, db app.Store) {
 	clean(t, db)
 }
 
-// Slot unknown, already reserved, started, full. Seen red with:
+// Slot unknown, already reserved, started, full. Seen red with: full, and
+// started, looked at before the duplicate.
 func refusedInOrder(t *testing.T, db app.Store) {
 	full := newSlot(t, db, 2)
 	reserve(t, db, full.ID, "alice")
@@ -73,7 +74,7 @@ func refusedInOrder(t *testing.T, db app.Store) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: allow_past ignored; the start not looked at.
 func allowPast(t *testing.T, db app.Store) {
 	slot := startedSlot(t, db, 2)
 	is(t, app.ErrSlotStarted, reserveErr(t, db, slot.ID, "alice"))
@@ -85,7 +86,8 @@ func allowPast(t *testing.T, db app.Store) {
 	reserved(t, db, slot.ID, 0)
 }
 
-// Cases 5 and 6. Seen red with:
+// Cases 5 and 6. Seen red with: the counter not counted down; a second
+// cancellation that succeeds.
 func cancelFrees(t *testing.T, db app.Store) {
 	slot := newSlot(t, db, 1)
 	first := reserve(t, db, slot.ID, "alice")
@@ -106,7 +108,7 @@ func cancelFrees(t *testing.T, db app.Store) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: only holds can be confirmed.
 func confirmConfirmed(t *testing.T, db app.Store) {
 	slot := newSlot(t, db, 1)
 	r := reserve(t, db, slot.ID, "alice")
@@ -123,7 +125,7 @@ func confirmConfirmed(t *testing.T, db app.Store) {
 	reserved(t, db, slot.ID, 0)
 }
 
-// Seen red with:
+// Seen red with: order by user; >= for > at the cursor.
 func reservationsPaged(t *testing.T, db app.Store) {
 	slot, other := newSlot(t, db, 10), newSlot(t, db, 10)
 	require.Empty(t, live(t, db, slot.ID))
@@ -152,7 +154,8 @@ func reservationsPaged(t *testing.T, db app.Store) {
 	require.Empty(t, page(all[6].ID, 3))
 }
 
-// Cases 20 and 21, and kin. Seen red with:
+// Cases 20 and 21, and kin. Seen red with: a collation without case; NFC left
+// out of the Service.
 func usersByBytes(t *testing.T, db app.Store) {
 	slot := newSlot(t, db, 100)
 	names := []string{

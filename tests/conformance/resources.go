@@ -24,7 +24,8 @@ func resource(t *testing.T, db app.Store, key string, kind app.Kind) app.Resourc
 	return r
 }
 
-// Seen red with:
+// Seen red with: a second resource overwriting the first; keys compared without
+// case.
 func resourceOnce(t *testing.T, db app.Store) {
 	r := resource(t, db, "mri-1", app.KindThing)
 	require.Positive(t, r.ID)
@@ -46,7 +47,7 @@ func resourceOnce(t *testing.T, db app.Store) {
 	require.NotEqual(t, r.ID, resource(t, db, "MRI-1", app.KindPlace).ID)
 }
 
-// Seen red with:
+// Seen red with: >= for > at the cursor; order by id.
 func resourcesPaged(t *testing.T, db app.Store) {
 	page := func(after string, limit int) []app.Resource {
 		rs, err := db.Resources(t.Context(), after, limit)
@@ -82,7 +83,7 @@ func requireKeysInOrder(t *testing.T, db app.Store, keys []string) {
 	}
 }
 
-// Seen red with:
+// Seen red with: an order without case.
 func keysByBytes(t *testing.T, db app.Store) {
 	requireKeysInOrder(t, db, []string{
 		"A", "B", "Z", "_", "a", "a-b", "a b", "ab", "aB", "a\u0301", "b", "z", "\u00e1", "\u00e4", "\u00df", "ss", "10", "9", "-1", "\u3042", "\u0627",
@@ -90,7 +91,8 @@ func keysByBytes(t *testing.T, db app.Store) {
 }
 
 // In UTF-16 code units, which some servers compare, a surrogate comes before
-// U+FF21; in UTF-8 it is the other way round. Seen red with:
+// U+FF21; in UTF-8 it is the other way round. Seen red with: an order by UTF-16
+// code units.
 func keysBeyondBMP(t *testing.T, db app.Store) {
 	requireKeysInOrder(t, db, []string{"\U0001f600", "\uff21", "\ue000", "\ufffd", "\U00010000", "z"})
 }

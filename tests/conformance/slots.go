@@ -24,7 +24,7 @@ func (s suite) slots(t *testing.T) {
 	s.check(t, "deleted without live reservations", slotDeleted)
 }
 
-// Seen red with:
+// Seen red with: times in the local zone; times cut to the millisecond.
 func slotStored(t *testing.T, db app.Store) {
 	for name, n := range map[string]app.NewSlot{
 		"to the microsecond": {
@@ -68,7 +68,8 @@ func slotNotFound(t *testing.T, db app.Store) {
 	}
 }
 
-// Seen red with:
+// Seen red with: refs compared without case; the resource made before the ref
+// was looked up; created true for a known ref.
 func slotRef(t *testing.T, db app.Store) {
 	n := span("dr-lind", 0, 20, 3)
 	n.Ref = "ris/4711"
@@ -117,7 +118,7 @@ func slotResource(t *testing.T, db app.Store) {
 	require.Equal(t, drill, again, "one that is known stays what it is")
 }
 
-// Seen red with:
+// Seen red with: a version that counts reservations; the version not compared.
 func slotEdited(t *testing.T, db app.Store) {
 	slot := create(t, db, span("dr-lind", 0, 20, 3))
 	reserve(t, db, slot.ID, "alice")
@@ -150,7 +151,8 @@ func slotEdited(t *testing.T, db app.Store) {
 	require.Equal(t, want, getSlot(t, db, slot.ID), "what was refused changed nothing")
 }
 
-// Case 7. Seen red with:
+// Case 7. Seen red with: a capacity equal to what is reserved refused; the
+// capacity as the number reserved; the CHECK left to refuse it.
 func capacityBelowReserved(t *testing.T, db app.Store) {
 	slot := newSlot(t, db, 5)
 	for _, user := range []string{"a", "b", "c"} {
@@ -176,7 +178,8 @@ func capacityBelowReserved(t *testing.T, db app.Store) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: reservations not looked at; the version ignored; ids used
+// again (no AUTOINCREMENT).
 func slotDeleted(t *testing.T, db app.Store) {
 	slot := newSlot(t, db, 2)
 	reserve(t, db, slot.ID, "alice")

@@ -41,7 +41,8 @@ func ids(slots []app.Slot) []int64 {
 	return list
 }
 
-// Seen red with:
+// Seen red with: > for >= at from and at the minimum, <= for < at to; order by
+// id alone; available ignored.
 func slotsListed(t *testing.T, db app.Store) {
 	require.Empty(t, list(t, db, app.SlotQuery{}))
 	f := newShelf(t, db)
@@ -78,7 +79,7 @@ func slotsListed(t *testing.T, db app.Store) {
 	}
 }
 
-// Seen red with:
+// Seen red with: the id left out of the cursor.
 func slotsPaged(t *testing.T, db app.Store) {
 	f := newShelf(t, db)
 	all := []app.Slot{f.early, f.short, f.long, f.x1, f.x2}

@@ -8,7 +8,8 @@ import (
 	"slotkeeper/app"
 )
 
-// Case 9. Seen red with:
+// Case 9. Seen red with: ranges closed at either end; only slots that start
+// within the new one looked at.
 func slotsOverlap(t *testing.T, db app.Store) {
 	first := create(t, db, span("room", 0, 30, 1))
 	create(t, db, span("room", 30, 60, 1))  // back to back behind
@@ -46,7 +47,7 @@ func slotsOverlap(t *testing.T, db app.Store) {
 	clean(t, db)
 }
 
-// Seen red with:
+// Seen red with: no trigger on UPDATE; a slot that is in its own way.
 func slotEditedIntoAnother(t *testing.T, db app.Store) {
 	slot := create(t, db, span("room", 0, 30, 1))
 	create(t, db, span("room", 60, 90, 1))

@@ -20,7 +20,7 @@ func unusual() []string {
 	}
 }
 
-// Seen red with:
+// Seen red with: users compared by LIKE; a column of 256 bytes.
 func unusualText(t *testing.T, db app.Store) {
 	texts := unusual()
 	slot := newSlot(t, db, len(texts))
@@ -65,7 +65,7 @@ func unusualText(t *testing.T, db app.Store) {
 	}
 }
 
-// Seen red with:
+// Seen red with: keys compared by LIKE.
 func unusualKeys(t *testing.T, db app.Store) {
 	for i, text := range unusual() {
 		r, err := db.CreateResource(t.Context(), app.Resource{Key: text, Name: text + "!", Kind: app.KindThing})

@@ -25,6 +25,7 @@ type proxy struct {
 	cuts  []*cut
 	links map[*link]struct{}
 	down  bool // new connections are refused
+	deaf  bool // requests to cancel a statement are dropped
 }
 
 // cut is an order to break the connection that runs a statement, once.
@@ -98,6 +99,21 @@ func (p *proxy) setDown(down bool) {
 	}
 }
 
+// dropCancels loses what a client sends, on a connection of its own, to have a
+// statement cancelled; or passes it on again.
+func (p *proxy) dropCancels(drop bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.deaf = drop
+}
+
+func (p *proxy) drops(hello []byte) bool {
+	const cancelRequest = 80877102 // where others have the protocol's version
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.deaf && len(hello) >= 8 && binary.BigEndian.Uint32(hello[4:]) == cancelRequest
+}
+
 // close breaks every connection and waits for what served them.
 func (p *proxy) close() {
 	p.listener.Close()
@@ -147,15 +163,18 @@ func (l *link) end() {
 // requests passes on what the client sends.
 func (l *link) requests() {
 	defer l.end()
-	hello, err := readBody(l.client, nil) // the first message has no type
+	message, err := readBody(l.client, nil) // the first message has no type
+	if err != nil || l.p.drops(message) {
+		return
+	}
 	for err == nil {
-		if _, err = l.server.Write(hello); err != nil {
+		if _, err = l.server.Write(message); err != nil {
 			return
 		}
-		if hello, err = readMessage(l.client); err != nil {
+		if message, err = readMessage(l.client); err != nil {
 			return
 		}
-		c := l.due(hello)
+		c := l.due(message)
 		if c == nil {
 			continue
 		}
