@@ -65,9 +65,6 @@ func with(ctx context.Context, dsn string, do func(*goose.Provider) error) error
 // Errors: a sentence where the database was made by a newer program.
 func Up(ctx context.Context, dsn string) (done []Step, err error) {
 	err = with(ctx, dsn, func(p *goose.Provider) error {
-		if err := notNewer(ctx, p); err != nil {
-			return err
-		}
 		done, err = up(ctx, p)
 		return err
 	})
@@ -77,8 +74,12 @@ func Up(ctx context.Context, dsn string) (done []Step, err error) {
 // up runs until nothing is pending. A try fails where another process did its
 // step meanwhile, so a failure counts only when it comes again and again.
 func up(ctx context.Context, p *goose.Provider) (done []Step, err error) {
-	const tries = 5
+	const tries = 10
 	for range tries {
+		if err = notNewer(ctx, p); err != nil {
+			time.Sleep(20 * time.Millisecond) // for the other one to be done
+			continue
+		}
 		var results []*goose.MigrationResult
 		results, err = p.Up(ctx)
 		var partial *goose.PartialError
@@ -91,6 +92,7 @@ func up(ctx context.Context, p *goose.Provider) (done []Step, err error) {
 		if err == nil {
 			return done, nil
 		}
+		time.Sleep(20 * time.Millisecond)
 	}
 	return done, fmt.Errorf("migrate: %w", err)
 }

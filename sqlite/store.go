@@ -73,11 +73,23 @@ func connect(ctx context.Context, path string, n int, lock string, wait time.Dur
 	}
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
-	if err := db.PingContext(ctx); err != nil {
+	if err := ping(ctx, db, wait); err != nil {
 		db.Close()
 		return nil, fmt.Errorf("%w: %w", app.ErrUnavailable, err)
 	}
 	return db, nil
+}
+
+// ping opens the first connection. Of processes that turn a new file to
+// write-ahead logging at once some are told "busy" whatever their time-out, so
+// it tries for as long as it would wait for a lock.
+func ping(ctx context.Context, db *sql.DB, wait time.Duration) error {
+	for end := time.Now().Add(wait); ; time.Sleep(10 * time.Millisecond) {
+		err := db.PingContext(ctx)
+		if err == nil || !errors.Is(translate(err), app.ErrTransient) || time.Now().After(end) {
+			return err
+		}
+	}
 }
 
 // escapePath keeps a '?', '#' or '%' of a file's name out of the URI's syntax.
