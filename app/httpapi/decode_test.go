@@ -183,7 +183,7 @@ func numbers(n int) string {
 	return b.String()[1:]
 }
 
-// Seen red with: time.Parse(time.RFC3339) (took a one-digit hour and a comma).
+// time.Parse(time.RFC3339) alone takes a one-digit hour and a comma.
 func TestTimes(t *testing.T) {
 	b := start(t)
 	for given, want := range map[string]string{

@@ -109,7 +109,7 @@ func TestPatchWantsAVersion(t *testing.T) {
 }
 
 // For * the slot's version is read first; another clerk's edit in between is
-// no reason to refuse. Seen red with: maxEdits of 1.
+// no reason to refuse.
 func TestAnyVersionOutlivesRacingEdits(t *testing.T) {
 	b := start(t)
 	slot := b.slotOf(5)

@@ -42,8 +42,7 @@ func sides() map[string]side {
 // broke behind COMMIT's answer (it reached the client as it was);
 // postgres.afterCommit returning translate(err) (the client got
 // ErrUnavailable); in app.alone, the case of ErrAlreadyReserved taken out, and
-// that of ErrReservationNotFound (a refusal of what was done); the proxy
-// passing on the COMMIT of a commit lost (meanwhile sees the row).
+// that of ErrReservationNotFound (a refusal of what was done).
 func aConnectionCutAtTheCommitOf(t *testing.T, c *city) {
 	c.ways(t, func(t *testing.T, c *city, r replica, where side) {
 		slot := c.slot(3)

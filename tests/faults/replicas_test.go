@@ -87,8 +87,7 @@ func twoReplicasSweepAtOnce(t *testing.T, c *city) {
 }
 
 // Case 4: nobody sweeps. Seen red with: expire_holds left out of
-// postgres.Store.look (bob got ErrSlotFull); the subtraction taken out of
-// slot_get (the slot never showed free).
+// postgres.Store.look (bob got ErrSlotFull).
 func aHoldThatExpiredUnswept(t *testing.T, c *city) {
 	c.bothWays(t, app.Config{}, func(t *testing.T, c *city, r replica) {
 		slot := c.slot(1)
