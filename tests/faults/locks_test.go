@@ -283,8 +283,8 @@ func aClientThatLeaves(t *testing.T, c *city) {
 
 // ErrBusy says that nothing was written, nor will be: a statement that waits in
 // the server beyond its client's patience must not be carried out later.
-// Seen red with: CreateSlot and CreateResource as statements without a
-// transaction around CreateResource (its row came when the lock was let go).
+// Seen red with: CreateResource as a statement without a transaction (its row
+// came when the lock was let go).
 func whatWasRefusedAsBusyIsNotWrittenLater(t *testing.T, c *city) {
 	r := c.open(app.Config{CallTimeout: time.Second})
 	c.proxy.dropCancels(true) // they are a courtesy, and may be lost
