@@ -7,11 +7,12 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 # One package at a time: the races want the processors to themselves.
 TEST_FLAGS ?= -race -count=1 -p 1 -timeout 30m
 PACKAGES ?= ./...
+FAULT_FLAGS ?= -race -count=1 -p 1 -v -timeout 90m
 REPORT := out/engines
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build ./slotkeeper
@@ -25,6 +26,12 @@ run: build ## build, and serve on 127.0.0.1:8080 with the file slotkeeper.db
 test: tools ## install what the tests lack, then run all of them with the race detector
 	@rm -rf $(REPORT); mkdir -p $(REPORT)
 	@SLOTKEEPER_TEST_REPORT=$(CURDIR)/$(REPORT) $(GO) test $(TEST_FLAGS) $(PACKAGES); status=$$?; \
+	$(GO) run ./tests/engines/report $(REPORT); exit $$status
+
+.PHONY: test-faults
+test-faults: tools ## the faults of tests/faults at full length, with their figures
+	@rm -rf $(REPORT); mkdir -p $(REPORT)
+	@SLOTKEEPER_TEST_FAULTS=long SLOTKEEPER_TEST_REPORT=$(CURDIR)/$(REPORT) $(GO) test $(FAULT_FLAGS) ./tests/faults/...; status=$$?; \
 	$(GO) run ./tests/engines/report $(REPORT); exit $$status
 
 .PHONY: tools
