@@ -75,5 +75,5 @@ func (j *jobs) check(ctx context.Context) {
 		}
 		j.log.Error("the check of the rows found a fault", "kind", f.Kind, "detail", f.Detail)
 	}
-	j.metrics.SetOverfull(overFull)
+	j.metrics.SetOverbooked(overFull)
 }

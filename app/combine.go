@@ -49,6 +49,7 @@ type request struct {
 	gone     bool // its client left before that
 	answered chan struct{}
 	outcome  Outcome
+	waited   time.Duration // for its turn and for locks
 }
 
 func newCombiner(s *Service, b Batcher) *combiner {
@@ -105,10 +106,12 @@ func (c *combiner) do(ctx context.Context, op Op) (Reservation, error) {
 	case <-r.answered:
 	case <-ctx.Done():
 		if c.leave(r) {
+			c.s.cfg.Observer.Waited(time.Since(r.since))
 			return Reservation{}, fmt.Errorf("%w: no turn in time: %w", ErrBusy, context.Cause(ctx))
 		}
 		<-r.answered // its batch has begun and is bounded itself
 	}
+	c.s.cfg.Observer.Waited(r.waited)
 	return r.outcome.Reservation, r.outcome.Err
 }
 
@@ -199,6 +202,7 @@ func (c *combiner) dropped(r *request) bool {
 	}
 	if !r.gone { // its client's wait has not ended yet, and now ends here
 		r.begun = true
+		r.waited = time.Since(r.since)
 		r.outcome.Err = fmt.Errorf("%w: the client left: %w", ErrBusy, err)
 		close(r.answered)
 	}

@@ -9,9 +9,14 @@ import (
 // write writes a batch and answers its requests. wait is that of Batcher.Write.
 func (c *combiner) write(batch []*request, wait bool) {
 	c.s.cfg.Observer.Batch(len(batch))
+	turn := time.Now()
 	ctx, cancel := patience(batch)
 	defer cancel()
+	ctx, locks := withLockWait(ctx)
 	outcomes, err := c.try(ctx, batch, wait)
+	for _, r := range batch {
+		r.waited = turn.Sub(r.since) + locks.total()
+	}
 	if err == nil {
 		c.answer(batch, func(i int) Outcome { return outcomes[i] })
 		return
@@ -82,6 +87,7 @@ func (c *combiner) answer(batch []*request, outcome func(i int) Outcome) {
 	c.work.Broadcast()
 	c.mu.Unlock()
 	for _, requests := range locked {
+		c.s.cfg.Observer.Retried(ReasonLocked)
 		c.writeAside(requests)
 	}
 }
@@ -112,6 +118,9 @@ func (c *combiner) writeAside(requests []*request) {
 		ctx, cancel := patience(requests)
 		defer cancel()
 		if err := take(ctx, c.aside); err != nil {
+			for _, r := range requests {
+				r.waited = time.Since(r.since)
+			}
 			c.answer(requests, func(int) Outcome { return Outcome{Err: err} })
 			return
 		}
@@ -142,6 +151,7 @@ func (c *combiner) takePeeks() []*request {
 // peek refuses without a lock what can be refused so, and sends the rest to be
 // written.
 func (c *combiner) peek(batch []*request) {
+	turn := time.Now()
 	list := ops(batch)
 	refusals, err := read(context.Background(), c.s, func(ctx context.Context) ([]error, error) {
 		return c.b.Peek(ctx, list)
@@ -158,7 +168,7 @@ func (c *combiner) peek(batch []*request) {
 			c.queueWrite(r)
 			continue
 		}
-		r.outcome.Err = refusals[i]
+		r.outcome.Err, r.waited = refusals[i], turn.Sub(r.since)
 		c.s.cfg.Observer.Waiting(-1)
 		close(r.answered)
 	}

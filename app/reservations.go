@@ -16,6 +16,12 @@ type ReservationPage struct {
 // Reserve takes one place. Errors: *ValidationError, ErrSlotNotFound,
 // ErrAlreadyReserved, ErrSlotStarted, ErrSlotFull.
 func (s *Service) Reserve(ctx context.Context, r NewReservation) (Reservation, error) {
+	made, err := s.reserve(ctx, r)
+	s.cfg.Observer.Judged(ActReserve, made, err)
+	return made, err
+}
+
+func (s *Service) reserve(ctx context.Context, r NewReservation) (Reservation, error) {
 	r, err := r.normalize()
 	if err != nil {
 		return Reservation{}, err
@@ -26,22 +32,25 @@ func (s *Service) Reserve(ctx context.Context, r NewReservation) (Reservation, e
 // Confirm turns a hold into a reservation. Errors: ErrSlotNotFound,
 // ErrReservationNotFound, ErrHoldExpired.
 func (s *Service) Confirm(ctx context.Context, slotID int64, userID string) (Reservation, error) {
-	userID, problem := normalizeText(userID)
-	if problem != "" {
-		return Reservation{}, ErrReservationNotFound // no such user can be
-	}
-	return s.do(ctx, Op{Action: ActConfirm, SlotID: slotID, UserID: userID})
+	return s.ofUser(ctx, Op{Action: ActConfirm, SlotID: slotID, UserID: userID})
 }
 
 // Cancel gives the place back at once. Errors: ErrSlotNotFound,
 // ErrReservationNotFound.
 func (s *Service) Cancel(ctx context.Context, slotID int64, userID string) error {
-	userID, problem := normalizeText(userID)
-	if problem != "" {
-		return ErrReservationNotFound
-	}
-	_, err := s.do(ctx, Op{Action: ActCancel, SlotID: slotID, UserID: userID})
+	_, err := s.ofUser(ctx, Op{Action: ActCancel, SlotID: slotID, UserID: userID})
 	return err
+}
+
+// ofUser is do for what a user has already.
+func (s *Service) ofUser(ctx context.Context, op Op) (r Reservation, err error) {
+	defer func() { s.cfg.Observer.Judged(op.Action, r, err) }()
+	userID, problem := normalizeText(op.UserID)
+	if problem != "" {
+		return Reservation{}, ErrReservationNotFound // no such user can be
+	}
+	op.UserID = userID
+	return s.do(ctx, op)
 }
 
 // do writes one op: with those that wait, or alone.
@@ -88,6 +97,24 @@ func (s *Service) apply(ctx context.Context, op Op) (Reservation, error) {
 // ReserveAll takes a place in each of 1 to MaxTogether different slots, or in
 // none. Errors: *ValidationError, *ManyError over the errors of Reserve.
 func (s *Service) ReserveAll(ctx context.Context, rs []NewReservation) ([]Reservation, error) {
+	made, err := s.reserveAll(ctx, rs)
+	var many *ManyError
+	switch {
+	case errors.As(err, &many):
+		for _, f := range many.Failures {
+			s.cfg.Observer.Judged(ActReserve, Reservation{}, f.Err)
+		}
+	case err != nil:
+		s.cfg.Observer.Judged(ActReserve, Reservation{}, err)
+	default:
+		for _, r := range made {
+			s.cfg.Observer.Judged(ActReserve, r, nil)
+		}
+	}
+	return made, err
+}
+
+func (s *Service) reserveAll(ctx context.Context, rs []NewReservation) ([]Reservation, error) {
 	rs, err := normalizeAll(rs)
 	if err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ func retry[T any](ctx context.Context, s *Service, try func(ctx context.Context,
 			var zero T
 			return zero, giveUp(err)
 		}
-		s.cfg.Observer.Retried()
+		s.cfg.Observer.Retried(reasonOf(err))
 		backoff = min(2*backoff, maxBackoff)
 	}
 }

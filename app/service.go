@@ -26,15 +26,6 @@ type Config struct {
 	Observer    Observer      // told what happens; may be nil
 }
 
-// Observer is told what a Service does, for metrics. Its methods are called
-// from many goroutines and must not block.
-type Observer interface {
-	Retried()          // a transaction is run again
-	Batch(size int)    // this many requests were written in one transaction
-	Waiting(delta int) // the number of requests that wait to be written changed
-	Swept(holds int)   // a sweep freed this many holds
-}
-
 // Service is the product's use cases. All methods are safe for concurrent use
 // and return the errors that the Store's method names, *ValidationError for
 // bad values, ErrBusy where retries or waiting went past their bounds, and
@@ -81,13 +72,6 @@ func (c Config) withDefaults() Config {
 	}
 	return c
 }
-
-type silent struct{}
-
-func (silent) Retried()    {}
-func (silent) Batch(int)   {}
-func (silent) Waiting(int) {}
-func (silent) Swept(int)   {}
 
 // Close waits for what was accepted to be written and answered.
 func (s *Service) Close() {

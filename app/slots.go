@@ -1,6 +1,9 @@
 package app
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // SlotPage is one page of slots; Next is where the following one begins, nil
 // on the last page.
@@ -90,15 +93,24 @@ func pageSize(n int) int {
 }
 
 // enter waits for a turn before a slot. The context that it returns ends when
-// the call has taken as long as it may, waiting included; leave ends both.
+// the call has taken as long as it may, waiting included; leave ends both, and
+// tells how long the call waited in all.
 func (s *Service) enter(ctx context.Context, slotID int64) (_ context.Context, leave func(), err error) {
+	since := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
 	s.cfg.Observer.Waiting(1)
 	defer s.cfg.Observer.Waiting(-1)
 	done, err := s.gate.enter(ctx, slotID)
+	turn := time.Since(since)
 	if err != nil {
 		cancel()
+		s.cfg.Observer.Waited(turn)
 		return nil, nil, err
 	}
-	return ctx, func() { done(); cancel() }, nil
+	ctx, locks := withLockWait(ctx)
+	return ctx, func() {
+		done()
+		cancel()
+		s.cfg.Observer.Waited(turn + locks.total())
+	}, nil
 }

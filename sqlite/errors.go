@@ -54,7 +54,7 @@ func meaningOf(err error) error {
 	}
 	switch lite.Code() & 0xff { // the primary result code
 	case code.SQLITE_BUSY, code.SQLITE_LOCKED:
-		return app.ErrTransient
+		return app.ReasonLockTimeout
 	case code.SQLITE_INTERRUPT:
 		return app.ErrBusy
 	case code.SQLITE_FULL, code.SQLITE_IOERR, code.SQLITE_CANTOPEN, code.SQLITE_READONLY, code.SQLITE_NOTADB, code.SQLITE_CORRUPT:

@@ -16,15 +16,17 @@ import (
 // Metrics counts what the Server and the Service do, in a registry of its own.
 // It is the Service's Observer, so it is made before both.
 type Metrics struct {
-	registry *prometheus.Registry
-	requests *prometheus.CounterVec
-	duration *prometheus.HistogramVec
-	refusals *prometheus.CounterVec
-	retries  prometheus.Counter
-	batch    prometheus.Histogram
-	waiting  prometheus.Gauge
-	swept    prometheus.Counter
-	overfull prometheus.Gauge
+	registry   *prometheus.Registry
+	requests   *prometheus.CounterVec
+	duration   *prometheus.HistogramVec
+	refusals   *prometheus.CounterVec
+	outcomes   map[string]prometheus.Counter
+	retries    map[app.Reason]prometheus.Counter
+	waits      prometheus.Histogram
+	batch      prometheus.Histogram
+	queue      prometheus.Gauge
+	swept      prometheus.Counter
+	overbooked prometheus.Gauge
 }
 
 var _ app.Observer = (*Metrics)(nil)
@@ -46,50 +48,76 @@ func NewMetrics() *Metrics {
 			Name: "slotkeeper_refusals_total",
 			Help: "Problems answered, by code.",
 		}, []string{"code"}),
-		retries: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "slotkeeper_retries_total",
-			Help: "Transactions run again after the database gave them up.",
+		outcomes: map[string]prometheus.Counter{},
+		retries:  map[app.Reason]prometheus.Counter{},
+		waits: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "slotkeeper_lock_wait_seconds",
+			Help: "Time that each request to write waited: for its turn behind others of this process, and for the database's lock on a slot (Postgres, --strategy for-update) or on the file (SQLite). SQL Server takes its locks inside its one batch, so there it is the turn alone.",
+			// From a turn that is free at once to the bound of a call.
+			Buckets: []float64{.0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}),
 		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "slotkeeper_batch_size",
 			Help:    "Requests written together in one transaction.",
 			Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512},
 		}),
-		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "slotkeeper_waiting_requests",
-			Help: "Requests that wait to be written.",
+		queue: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "slotkeeper_queue_length",
+			Help: "Requests that wait to be written, those of the batches under way included. A request that finds 4096 waiting is refused as busy.",
 		}),
 		swept: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "slotkeeper_swept_holds_total",
 			Help: "Expired holds freed by the sweeper.",
 		}),
-		overfull: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "slotkeeper_overfull_slots",
+		overbooked: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "slotkeeper_overbooked_slots",
 			Help: "Slots with more live reservations than capacity, when they were last counted. Anything but 0 means that a program went past the database's guarantee.",
 		}),
 	}
-	m.registry.MustRegister(m.requests, m.duration, m.refusals, m.retries, m.batch, m.waiting, m.swept, m.overfull,
+	m.registry.MustRegister(m.requests, m.duration, m.refusals, m.waits, m.batch, m.queue, m.swept, m.overbooked,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for i := range problems { // a rate needs the zero before the first one
 		m.refusals.WithLabelValues(problems[i].code)
 	}
+	m.countOutcomes()
+	m.countRetries()
 	return m
 }
 
+func (m *Metrics) countRetries() {
+	retries := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "slotkeeper_tx_retries_total",
+		Help: "Transactions run again, by why: serialization and deadlock are the database's, lock-timeout and locked another's lock, connection one that broke before COMMIT and unknown-outcome one that broke behind it.",
+	}, []string{"reason"})
+	m.registry.MustRegister(retries)
+	for _, why := range app.Reasons() {
+		m.retries[why] = retries.WithLabelValues(string(why))
+	}
+}
+
 // Retried implements app.Observer.
-func (m *Metrics) Retried() { m.retries.Inc() }
+func (m *Metrics) Retried(why app.Reason) {
+	c, known := m.retries[why]
+	if !known { // an engine's mistake must not become a label, nor a panic
+		c = m.retries[app.ReasonOther]
+	}
+	c.Inc()
+}
+
+// Waited implements app.Observer.
+func (m *Metrics) Waited(d time.Duration) { m.waits.Observe(d.Seconds()) }
 
 // Batch implements app.Observer.
 func (m *Metrics) Batch(size int) { m.batch.Observe(float64(size)) }
 
 // Waiting implements app.Observer.
-func (m *Metrics) Waiting(delta int) { m.waiting.Add(float64(delta)) }
+func (m *Metrics) Waiting(delta int) { m.queue.Add(float64(delta)) }
 
 // Swept implements app.Observer.
 func (m *Metrics) Swept(holds int) { m.swept.Add(float64(holds)) }
 
-// SetOverfull reports how many slots a check found over-full.
-func (m *Metrics) SetOverfull(slots int) { m.overfull.Set(float64(slots)) }
+// SetOverbooked reports how many slots a check found over-full.
+func (m *Metrics) SetOverbooked(slots int) { m.overbooked.Set(float64(slots)) }
 
 func (m *Metrics) refused(code string) { m.refusals.WithLabelValues(code).Inc() }
 

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
+
+	"slotkeeper/app"
 
 	"github.com/stretchr/testify/require"
 )
@@ -20,12 +23,15 @@ func TestMetrics(t *testing.T) {
 	b.do("GET", "/nope/"+strings.Repeat("x", 10), "")
 	b.raw("BREW", b.request("BREW", "/slots", ""))
 	b.raw("GET", "GET * HTTP/1.1\r\nHost: h\r\n\r\n")
-	m.Retried()
+	m.Retried(app.ReasonDeadlock)
+	m.Retried("not of the set")
+	m.Waited(30 * time.Millisecond)
+	m.Judged(app.ActReserve, app.Reservation{Status: app.Held}, nil)
 	m.Batch(7)
 	m.Waiting(3)
 	m.Waiting(-1)
 	m.Swept(5)
-	m.SetOverfull(2)
+	m.SetOverbooked(2)
 	a := b.do("GET", "/metrics", "")
 	require.Equal(t, 200, a.StatusCode)
 	for _, line := range []string{
@@ -38,11 +44,20 @@ func TestMetrics(t *testing.T) {
 		`slotkeeper_refusals_total{code="already-reserved"} 1`,
 		`slotkeeper_refusals_total{code="slot-full"} 1`,
 		`slotkeeper_refusals_total{code="busy"} 0`,
-		`slotkeeper_retries_total 1`,
+		`slotkeeper_reservations_total{outcome="reserved"} 1`,
+		`slotkeeper_reservations_total{outcome="held"} 1`,
+		`slotkeeper_reservations_total{outcome="already-reserved"} 1`,
+		`slotkeeper_reservations_total{outcome="slot-full"} 1`,
+		`slotkeeper_reservations_total{outcome="client-gone"} 0`,
+		`slotkeeper_tx_retries_total{reason="deadlock"} 1`,
+		`slotkeeper_tx_retries_total{reason="other"} 1`,
+		`slotkeeper_tx_retries_total{reason="unknown-outcome"} 0`,
+		`slotkeeper_lock_wait_seconds_bucket{le="0.025"} 3`,
+		`slotkeeper_lock_wait_seconds_count 4`,
 		`slotkeeper_batch_size_sum 7`,
-		`slotkeeper_waiting_requests 2`,
+		`slotkeeper_queue_length 2`,
 		`slotkeeper_swept_holds_total 5`,
-		`slotkeeper_overfull_slots 2`,
+		`slotkeeper_overbooked_slots 2`,
 		`go_goroutines `,
 		`process_resident_memory_bytes `,
 	} {

@@ -48,10 +48,12 @@ type replica struct {
 // observer counts what a Service tells.
 type observer struct{ retried, waiting atomic.Int64 }
 
-func (o *observer) Retried()      { o.retried.Add(1) }
-func (o *observer) Batch(int)     {}
-func (o *observer) Waiting(d int) { o.waiting.Add(int64(d)) }
-func (o *observer) Swept(int)     {}
+func (o *observer) Judged(app.Action, app.Reservation, error) {}
+func (o *observer) Retried(app.Reason)                        { o.retried.Add(1) }
+func (o *observer) Waited(time.Duration)                      {}
+func (o *observer) Batch(int)                                 {}
+func (o *observer) Waiting(d int)                             { o.waiting.Add(int64(d)) }
+func (o *observer) Swept(int)                                 {}
 
 func newCity(t *testing.T) *city {
 	address, err := url.Parse(engines.Postgres(t))
