@@ -46,17 +46,33 @@ func meaningOf(err error) error {
 		return meaningOfDriver(err)
 	}
 	switch pg.Code {
-	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock time-out
-		return app.ErrTransient
+	case "40001":
+		return app.ReasonSerialization
+	case "40P01":
+		return app.ReasonDeadlock
+	case "55P03":
+		return app.ReasonLockTimeout
 	case "57P01", "57P02": // this session was ended: another may serve, or connecting will tell
-		return app.ErrTransient
-	case "53300", "57P03": // too many connections, starting up
+		return app.ReasonConnection
+	case "57P03": // starting up or ending
 		return app.ErrUnavailable
 	case "23505", "23514", "23503", "23P01":
 		return refusals[pg.ConstraintName]
 	}
-	if strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "28") || pg.Code == "3D000" {
-		return app.ErrUnavailable // broken connection, refused login, no such database
+	return meaningOfState(pg.Code)
+}
+
+// meaningOfState is meaningOf for what is no conflict but the server's state.
+func meaningOfState(code string) error {
+	switch code {
+	case "57014", "57P05", "25P03", "25P04": // a statement, session or transaction that the server's own time-outs or an administrator ended
+		return app.ErrTransient
+	case "3D000", "57P04", "25006": // no such database, dropped just now, a standby that only reads
+		return app.ErrUnavailable
+	}
+	switch code[:min(2, len(code))] {
+	case "08", "28", "53", "58": // broken connection, refused login, no memory, disk or connection left, the disk fails
+		return app.ErrUnavailable
 	}
 	return nil
 }
@@ -72,7 +88,7 @@ func meaningOfDriver(err error) error {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return app.ErrBusy
 	case pgconn.SafeToRetry(err) || isNetwork(err):
-		return app.ErrTransient
+		return app.ReasonConnection
 	}
 	return nil
 }
@@ -94,5 +110,5 @@ func afterCommit(err error) error {
 
 // lostSession: the server ended the session and may have committed before.
 func lostSession(code string) bool {
-	return code == "57P01" || code == "57P02" || strings.HasPrefix(code, "08")
+	return code == "57P01" || code == "57P02" || code == "57P05" || strings.HasPrefix(code, "08")
 }

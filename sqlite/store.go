@@ -122,7 +122,9 @@ func (s *Store) snapshot(ctx context.Context, work func(tx *sql.Tx) error) error
 }
 
 func inTx(ctx context.Context, db *sql.DB, work func(tx *sql.Tx) error) error {
+	asked := time.Now()
 	tx, err := db.BeginTx(ctx, nil)
+	app.LockWaited(ctx, asked) // a writer has the file's lock, once it has begun
 	if err != nil {
 		return translate(err)
 	}

@@ -50,7 +50,7 @@ var constraintRefusals = map[string]error{
 // lock time-out and a server without room for locks end the transaction; the
 // others say that the database cannot be reached or cannot take work.
 var numbers = map[int32]error{
-	1205: app.ErrTransient, 3960: app.ErrTransient, 1222: app.ErrTransient, 1204: app.ErrTransient,
+	1205: app.ReasonDeadlock, 3960: app.ReasonSerialization, 1222: app.ReasonLockTimeout, 1204: app.ReasonOther,
 
 	40613: app.ErrUnavailable, 40197: app.ErrUnavailable, 40501: app.ErrUnavailable,
 	49918: app.ErrUnavailable, 49919: app.ErrUnavailable, 49920: app.ErrUnavailable,

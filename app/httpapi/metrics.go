@@ -27,6 +27,7 @@ type Metrics struct {
 	queue      prometheus.Gauge
 	swept      prometheus.Counter
 	overbooked prometheus.Gauge
+	counted    prometheus.Gauge
 }
 
 var _ app.Observer = (*Metrics)(nil)
@@ -73,8 +74,12 @@ func NewMetrics() *Metrics {
 			Name: "slotkeeper_overbooked_slots",
 			Help: "Slots with more live reservations than capacity, when they were last counted. Anything but 0 means that a program went past the database's guarantee.",
 		}),
+		counted: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "slotkeeper_check_timestamp_seconds",
+			Help: "When the slots were last counted, as seconds since 1970; 0 before the first time.",
+		}),
 	}
-	m.registry.MustRegister(m.requests, m.duration, m.refusals, m.waits, m.batch, m.queue, m.swept, m.overbooked,
+	m.registry.MustRegister(m.requests, m.duration, m.refusals, m.waits, m.batch, m.queue, m.swept, m.overbooked, m.counted,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for i := range problems { // a rate needs the zero before the first one
 		m.refusals.WithLabelValues(problems[i].code)
@@ -117,7 +122,10 @@ func (m *Metrics) Waiting(delta int) { m.queue.Add(float64(delta)) }
 func (m *Metrics) Swept(holds int) { m.swept.Add(float64(holds)) }
 
 // SetOverbooked reports how many slots a check found over-full.
-func (m *Metrics) SetOverbooked(slots int) { m.overbooked.Set(float64(slots)) }
+func (m *Metrics) SetOverbooked(slots int) {
+	m.overbooked.Set(float64(slots))
+	m.counted.SetToCurrentTime()
+}
 
 func (m *Metrics) refused(code string) { m.refusals.WithLabelValues(code).Inc() }
 

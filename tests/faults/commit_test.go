@@ -78,6 +78,7 @@ func aConnectionCutAtTheCommitOf(t *testing.T, c *city) {
 			require.Zero(t, r.seen.retried.Swap(0))
 		} else {
 			require.EqualValues(t, 4, r.seen.retried.Swap(0))
+			require.EqualValues(t, 4, r.seen.unknown.Swap(0), "by their reason")
 		}
 		c.sound(r)
 	})

@@ -46,14 +46,20 @@ type replica struct {
 }
 
 // observer counts what a Service tells.
-type observer struct{ retried, waiting atomic.Int64 }
+type observer struct{ retried, unknown, waiting atomic.Int64 }
 
 func (o *observer) Judged(app.Action, app.Reservation, error) {}
-func (o *observer) Retried(app.Reason)                        { o.retried.Add(1) }
 func (o *observer) Waited(time.Duration)                      {}
 func (o *observer) Batch(int)                                 {}
 func (o *observer) Waiting(d int)                             { o.waiting.Add(int64(d)) }
 func (o *observer) Swept(int)                                 {}
+
+func (o *observer) Retried(why app.Reason) {
+	o.retried.Add(1)
+	if why == app.ReasonOutcomeUnknown {
+		o.unknown.Add(1)
+	}
+}
 
 func newCity(t *testing.T) *city {
 	address, err := url.Parse(engines.Postgres(t))
