@@ -121,6 +121,7 @@ func (s *Store) look(ctx context.Context, conn *pgxpool.Conn, ops []app.Op, wait
 	sc = app.Scene{Slots: make(map[int64]app.Slot, len(ids)), Live: map[app.Place]app.Reservation{}, Expired: map[app.Place]bool{}}
 	mine := make(map[int64]bool, len(ids))
 
+	asked := time.Now()
 	b := &pgx.Batch{}
 	b.Queue(s.begin)
 	b.Queue(query("session"), s.lockWait)
@@ -132,6 +133,7 @@ func (s *Store) look(ctx context.Context, conn *pgxpool.Conn, ops []app.Op, wait
 		b.Queue(query(name), ids).Query(func(rows pgx.Rows) error {
 			var id int64
 			_, err := pgx.ForEachRow(rows, []any{&id}, func() error { mine[id] = true; return nil })
+			app.LockWaited(ctx, asked)
 			return err
 		})
 	}
