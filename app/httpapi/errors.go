@@ -77,7 +77,7 @@ var problems = []problem{
 
 	{code: "malformed-request", status: 400, title: "Malformed request",
 		detail: "The request is not well-formed HTTP.",
-		about:  "The request could not be read: its body is not one JSON object in UTF-8, has a field that is unknown or occurs twice, or has something behind the object; or its path has a broken percent-escape; or it is no HTTP."},
+		about:  "The request could not be read: its body is not one JSON object in UTF-8, has a field that is unknown or occurs twice, or has something behind the object; or its path has a broken percent-escape; or it is no HTTP, or HTTP that a proxy may read in another way, such as a request with two lengths."},
 	{code: "validation-failed", status: 422, title: "Validation failed",
 		detail: "Some values are not allowed; errors lists each of them.",
 		about:  "The request was understood, but some values are wrong. The member errors names each of them: pointer for a field of the body, parameter for one of the query. null is never a value: leave a field out instead."},

@@ -25,12 +25,13 @@ func pathText(c *fiber.Ctx, name string) (string, error) {
 	return s, nil
 }
 
-// pathID takes an id. What is no positive 64-bit integer names nothing, hence
-// the error of what is looked for.
+// pathID takes an id. What is no positive 64-bit integer, or is one in another
+// spelling than the answers have (+1, 01), names nothing, hence the error of
+// what is looked for.
 func pathID(c *fiber.Ctx, notFound error) (int64, error) {
 	raw := c.Params("id")
 	id, err := strconv.ParseInt(raw, 10, 64)
-	if err != nil || id < 1 || raw[0] == '+' {
+	if err != nil || raw[0] < '1' || raw[0] > '9' {
 		return 0, notFound
 	}
 	return id, nil

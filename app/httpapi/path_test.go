@@ -103,7 +103,7 @@ func TestOddIDs(t *testing.T) {
 	b := start(t)
 	b.slotOf(2)
 	b.store.fail = errNoStore // which must not be asked
-	for _, id := range []string{"0", "-1", "+1", "abc", "1.0", "9223372036854775808", "1e0", "%31x", "0x1", "%20", "1_0"} {
+	for _, id := range []string{"0", "-1", "+1", "01", "abc", "1.0", "9223372036854775808", "1e0", "%31x", "0x1", "%20", "1_0"} {
 		for method, path := range map[string]string{"GET": "", "PATCH": "", "DELETE": "", "POST": "/reservations"} {
 			body := map[string]string{"PATCH": `{"capacity":3}`, "POST": `{"user_id":"a"}`}[method]
 			b.problem(b.do(method, "/slots/"+id+path, body, `If-Match: "1"`), 404, "slot-not-found")

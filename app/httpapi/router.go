@@ -180,11 +180,26 @@ func (s *Server) logRequest(r *route, c *fiber.Ctx, level slog.Level, took time.
 	s.log.LogAttrs(context.Background(), level, "request", attrs...)
 }
 
-// enter is what happens before fiber: it knows only the usual methods and
-// takes a target that fasthttp could not parse for "/".
+// enter is what happens before fiber: it knows only the usual methods, takes a
+// target that fasthttp could not parse for "/", and trusts how that one found
+// the end of a request.
 func (s *Server) enter(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	odd := s.serve(&route{path: unreadRoute.path, public: true, handle: oddTarget})
 	return func(ctx *fasthttp.RequestCtx) {
+		why, framing := misread(&ctx.Request.Header)
+		if why != "" {
+			s.refuseUnread(ctx, refuse("malformed-request", why))
+			return
+		}
+		if framing.codings > 0 {
+			// Of chunks fasthttp takes more spellings than others do; with the
+			// connection closed nothing behind the last one is a request.
+			framing.last = true
+			lingerOnClose(ctx.Conn())
+		}
+		if framing.last {
+			ctx.SetConnectionClose()
+		}
 		if !slices.Contains(fiber.DefaultMethods, string(ctx.Method())) {
 			ctx.Request.Header.SetMethod(fiber.MethodTrace) // which no path has either
 		}
@@ -196,6 +211,15 @@ func (s *Server) enter(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 		}
 		next(ctx)
 	}
+}
+
+// refuseUnread answers a request whose end is not certain, and no other on its
+// connection.
+func (s *Server) refuseUnread(ctx *fasthttp.RequestCtx, err error) {
+	c := s.fiber.AcquireCtx(ctx)
+	defer s.fiber.ReleaseCtx(c)
+	ctx.SetConnectionClose()
+	_ = s.unread(c, err) // it answers errors itself
 }
 
 // oddTarget answers OPTIONS * and refuses what is no path.
