@@ -70,7 +70,7 @@ func (s *Service) do(ctx context.Context, op Op) (Reservation, error) {
 // says that one came before) it may find its own work: slot and user are the
 // idempotency key.
 func (s *Service) alone(ctx context.Context, op Op, tried bool) (Reservation, error) {
-	return retry(ctx, s, func(ctx context.Context, again bool) (Reservation, error) {
+	r, err := retry(ctx, s, func(ctx context.Context, again bool) (Reservation, error) {
 		r, err := s.apply(ctx, op)
 		again = again || tried
 		switch {
@@ -81,6 +81,7 @@ func (s *Service) alone(ctx context.Context, op Op, tried bool) (Reservation, er
 		}
 		return r, err
 	})
+	return r, stillUnknown(err, tried)
 }
 
 func (s *Service) apply(ctx context.Context, op Op) (Reservation, error) {

@@ -26,12 +26,12 @@ func retry[T any](ctx context.Context, s *Service, try func(ctx context.Context,
 		v, err := try(ctx, again)
 		unknown := errors.Is(err, ErrOutcomeUnknown)
 		if !unknown && !errors.Is(err, ErrTransient) {
-			return v, giveUp(err)
+			return v, stillUnknown(giveUp(err), again)
 		}
 		again = again || unknown
 		if n == s.cfg.Retries || !pause(ctx, rand.N(backoff)) {
 			var zero T
-			return zero, giveUp(err)
+			return zero, stillUnknown(giveUp(err), again)
 		}
 		s.cfg.Observer.Retried(reasonOf(err))
 		backoff = min(2*backoff, maxBackoff)
@@ -49,6 +49,15 @@ func giveUp(err error) error {
 	case errors.Is(err, ErrTransient),
 		errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrUnavailable):
 		return fmt.Errorf("%w: %w", ErrBusy, err)
+	}
+	return err
+}
+
+// stillUnknown keeps "busy", which says that nothing was written, from who had
+// an unknown outcome before and did not get to look.
+func stillUnknown(err error, unknown bool) error {
+	if unknown && errors.Is(err, ErrBusy) {
+		return fmt.Errorf("%w: %s", ErrUnavailable, err.Error()) // no longer ErrBusy to anyone
 	}
 	return err
 }

@@ -102,6 +102,29 @@ func TestRetryIsBoundedInTime(t *testing.T) {
 	})
 }
 
+// "Busy" says that nothing was written. Seen red with: stillUnknown returning
+// err as it is.
+func TestNothingIsPromisedAfterAnUnknownOutcome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, last := range [][]error{
+			{transient(), transient(), transient()}, // the retries run out
+			{context.DeadlineExceeded},              // the time does
+			{ErrBusy},
+		} {
+			p := &script{errs: append([]error{unknown()}, last...)}
+			_, err := retry(t.Context(), lone(3), p.try)
+			require.ErrorIs(t, err, ErrUnavailable)
+			require.NotErrorIs(t, err, ErrBusy)
+			require.ErrorContains(t, err, last[0].Error(), "the cause is kept for the log")
+		}
+		// Its batch had the unknown outcome, and it finds no turn to look.
+		db := &singles{reserve: script{errs: []error{ErrBusy}}}
+		_, err := NewService(db, Config{}).alone(t.Context(), Op{Action: ActReserve}, true)
+		require.ErrorIs(t, err, ErrUnavailable)
+		require.NotErrorIs(t, err, ErrBusy)
+	})
+}
+
 // What recognises its own work is run again after a broken commit, what does
 // not is left to the client. Seen red with: once that runs again, read that
 // does not.

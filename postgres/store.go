@@ -33,6 +33,14 @@ type Options struct {
 	CallTimeout time.Duration // of the app's calls; locks are given up at half of it, 5 s
 }
 
+// Bounds of what the pool does by itself, beside any call: a server that takes
+// a connection and never answers, or a firewall that forgot one, must not keep
+// the pool's places for longer. A connect_timeout of the DSN goes first.
+const (
+	connectTimeout = 2 * time.Second
+	pingTimeout    = time.Second
+)
+
 // Store is an app.Store and app.Batcher over a pool of connections.
 type Store struct {
 	pool     *pgxpool.Pool
@@ -63,6 +71,12 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	}
 	if o.CallTimeout <= 0 {
 		o.CallTimeout = 5 * time.Second
+	}
+	if cfg.ConnConfig.ConnectTimeout <= 0 {
+		cfg.ConnConfig.ConnectTimeout = connectTimeout // pgx waits 2 minutes
+	}
+	if cfg.PingTimeout <= 0 {
+		cfg.PingTimeout = pingTimeout
 	}
 	cfg.MaxConns = 16
 	if o.PoolSize > 0 {
@@ -117,9 +131,16 @@ func (s *Store) tx(ctx context.Context, work func(tx pgx.Tx) error) error {
 }
 
 // finishing is the context of a commit: a client that leaves now must not cut
-// the connection and leave the outcome unknown; it stays bounded.
+// the connection and leave the outcome unknown. It stays within the time of the
+// call, except that a commit which begins late has a fifth of that more.
 func (s *Store) finishing(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), s.patience)
+	end := time.Now().Add(s.patience / 5)
+	if call, ok := ctx.Deadline(); !ok {
+		end = time.Now().Add(s.patience)
+	} else if call.After(end) {
+		end = call
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), end)
 }
 
 // rowOr returns the missing error where a query found nothing.

@@ -1,0 +1,7 @@
+//go:build unix && !linux
+
+package outage
+
+import "syscall"
+
+func endWithUs() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
