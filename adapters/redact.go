@@ -92,6 +92,13 @@ func keySpans(dsn string) []span {
 	}
 }
 
+// unescaped undoes what a quoted value does to its quote, by that quote.
+var unescaped = map[byte]*strings.Replacer{
+	'\'': strings.NewReplacer(`\\`, `\`, `\'`, `'`),
+	'"':  strings.NewReplacer(`""`, `"`),
+	'{':  strings.NewReplacer(`}}`, `}`),
+}
+
 // Scrubber takes secrets out of texts that others wrote: drivers' errors,
 // logs, messages of the command line.
 type Scrubber struct {
@@ -139,7 +146,8 @@ func longestFirst(pairs []string) []string {
 func spellings(secret string) []string {
 	plain := []string{secret}
 	if len(secret) > 2 && strings.ContainsAny(secret[:1], `'"{`) {
-		plain = append(plain, secret[1:len(secret)-1])
+		inside := secret[1 : len(secret)-1]
+		plain = append(plain, inside, unescaped[secret[0]].Replace(inside))
 	}
 	for _, decode := range []func(string) (string, error){url.PathUnescape, url.QueryUnescape} {
 		if s, err := decode(secret); err == nil {
