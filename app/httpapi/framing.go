@@ -24,6 +24,9 @@ type framing struct {
 // misread says what in a request's line and headers may be read in two ways;
 // "" is nothing.
 func misread(h *fasthttp.RequestHeader) (string, framing) {
+	if bytes.ContainsFunc(h.Method(), notOfToken) {
+		return "The request's method has a character that no method has.", framing{}
+	}
 	if bytes.ContainsFunc(h.RequestURI(), func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return "The request's target has a space or a control character.", framing{}
 	}
@@ -92,7 +95,7 @@ func is(b []byte, name string) bool {
 	return len(b) == len(name) && strings.EqualFold(string(b), name)
 }
 
-// notOfToken says what a header's name must not have (RFC 9110, 5.6.2).
+// notOfToken says what a method and a header's name must not have (RFC 9110, 5.6.2).
 func notOfToken(r rune) bool {
 	switch {
 	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':

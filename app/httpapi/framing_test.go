@@ -48,7 +48,7 @@ func TestRequestsThatMayBeReadInTwoWays(t *testing.T) {
 		})
 	}
 	require.Empty(t, b.store.places)
-	for _, line := range []string{"GET /slots /1 HTTP/1.1", "GET /livez HTTP/1.2", "GET /livez http/1.1", "GET /livez  HTTP/1.1"} {
+	for _, line := range []string{"GET /slots /1 HTTP/1.1", "GET /livez HTTP/1.2", "GET /livez http/1.1", "GET /livez  HTTP/1.1", "G@T /livez HTTP/1.1"} {
 		b.problem(b.raw("GET", line+"\r\nHost: h\r\n\r\n"), 400, "malformed-request")
 	}
 	chunked := "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n" + end
