@@ -8,6 +8,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 TEST_FLAGS ?= -race -count=1 -p 1 -timeout 30m
 PACKAGES ?= ./...
 FAULT_FLAGS ?= -race -count=1 -p 1 -v -timeout 90m
+FUZZ_TIME ?= 30s
 REPORT := out/engines
 
 .PHONY: help
@@ -33,6 +34,17 @@ test-faults: tools ## the faults of tests/faults at full length, with their figu
 	@rm -rf $(REPORT); mkdir -p $(REPORT)
 	@SLOTKEEPER_TEST_FAULTS=long SLOTKEEPER_TEST_REPORT=$(CURDIR)/$(REPORT) $(GO) test $(FAULT_FLAGS) ./tests/faults/...; status=$$?; \
 	$(GO) run ./tests/engines/report $(REPORT); exit $$status
+	@$(MAKE) --no-print-directory fuzz
+
+.PHONY: fuzz
+fuzz: ## each fuzz target for FUZZ_TIME (30s); what one finds it keeps in its testdata/fuzz
+	@for file in $$(find . -name fuzz_test.go | sort); do \
+		package=$$(dirname $$file); \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+			echo "fuzz $$package $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ_TIME) $$package || exit 1; \
+		done; \
+	done
 
 .PHONY: tools
 tools: ## see that the tests' tools are here: a C compiler and Postgres
