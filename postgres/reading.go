@@ -12,29 +12,21 @@ import (
 
 // Peek implements app.Batcher.
 func (s *Store) Peek(ctx context.Context, ops []app.Op) ([]error, error) {
-	slotIDs, userIDs := places(ops)
-	sc := app.Scene{Slots: map[int64]app.Slot{}, Live: map[app.Place]app.Reservation{}}
-	rows, err := s.pool.Query(ctx, query("peek"), slotIDs, userIDs, distinct(slotIDs))
+	v := newView(ops)
+	rows, err := s.pool.Query(ctx, query("scene"), v.slots, v.slotIDs, v.userIDs)
 	if err != nil {
 		return nil, translate(err)
 	}
-	var kind int
-	var slot app.Slot
-	var userID string
-	var starts, now pgtype.Timestamptz
-	_, err = pgx.ForEachRow(rows, []any{&kind, &slot.ID, &userID, &starts, &slot.Capacity, &slot.Reserved, &now}, func() error {
-		if kind == 1 {
-			sc.Live[app.Place{SlotID: slot.ID, UserID: userID}] = app.Reservation{}
-			return nil
+	if err := v.read(rows); err != nil {
+		return nil, translate(err)
+	}
+	refusals := app.Refuse(v.Scene, ops)
+	for i, op := range ops {
+		if v.due[op.SlotID] { // who looks may not expire the hold that decides
+			refusals[i] = nil
 		}
-		slot.StartsAt, sc.Now = starts.Time, now.Time
-		sc.Slots[slot.ID] = slot
-		return nil
-	})
-	if err != nil {
-		return nil, translate(err)
 	}
-	return app.Refuse(sc, ops), nil
+	return refusals, nil
 }
 
 // Reservation implements app.Store.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -116,64 +117,47 @@ func (s *Store) rollback(ctx context.Context, conn *pgxpool.Conn) {
 // look opens the transaction, locks the slots, expires their holds and reads
 // what Decide needs. locked has the slots that another transaction holds.
 func (s *Store) look(ctx context.Context, conn *pgxpool.Conn, ops []app.Op, wait bool) (sc app.Scene, locked map[int64]bool, expired bool, err error) {
-	slotIDs, userIDs := places(ops)
-	ids := distinct(slotIDs)
-	sc = app.Scene{Slots: make(map[int64]app.Slot, len(ids)), Live: map[app.Place]app.Reservation{}, Expired: map[app.Place]bool{}}
-	mine := make(map[int64]bool, len(ids))
-
+	v := newView(ops)
+	mine := map[int64]bool{}
 	asked := time.Now()
 	b := &pgx.Batch{}
 	b.Queue(s.begin)
-	b.Queue(query("session"), s.lockWait)
+	if s.session {
+		b.Queue(query("session"), s.lockWait)
+	}
 	if s.locking || !wait { // not to wait takes a lock under either strategy
 		name := "lock_slots_free"
 		if wait {
 			name = "lock_slots"
 		}
-		b.Queue(query(name), ids).Query(func(rows pgx.Rows) error {
+		b.Queue(query(name), v.slots).Query(func(rows pgx.Rows) error {
 			var id int64
 			_, err := pgx.ForEachRow(rows, []any{&id}, func() error { mine[id] = true; return nil })
 			app.LockWaited(ctx, asked)
 			return err
 		})
 	}
-	b.Queue(query("expire_holds"), ids).Exec(func(tag pgconn.CommandTag) error { expired = tag.RowsAffected() > 0; return nil })
-	b.Queue(query("scene_slots"), ids).Query(func(rows pgx.Rows) error {
-		var slot app.Slot
-		_, err := pgx.ForEachRow(rows, []any{&slot.ID, &slot.StartsAt, &slot.Capacity, &slot.Reserved, &sc.Now}, func() error {
-			sc.Slots[slot.ID] = slot
-			return nil
-		})
-		sc.Now = sc.Now.UTC()
-		return err
-	})
-	b.Queue(query("scene_places"), slotIDs, userIDs).Query(func(rows pgx.Rows) error {
-		_, err := eachReservation(rows, func(r app.Reservation) {
-			sc.Live[app.Place{SlotID: r.SlotID, UserID: r.UserID}] = r
-		})
-		return err
-	})
-	if confirms := onlyConfirms(ops); len(confirms) > 0 {
-		slots, users := places(confirms)
-		b.Queue(query("scene_expired"), slots, users).Query(func(rows pgx.Rows) error {
-			var at app.Place
-			_, err := pgx.ForEachRow(rows, []any{&at.SlotID, &at.UserID}, func() error { sc.Expired[at] = true; return nil })
-			return err
-		})
+	v.queue(b)
+	if err := conn.SendBatch(ctx, b).Close(); err != nil {
+		return sc, nil, false, err
 	}
-	if err = conn.SendBatch(ctx, b).Close(); err != nil || wait {
-		return sc, nil, expired, err
+	if !wait {
+		locked = v.leaveOut(mine)
 	}
-	for id := range sc.Slots {
-		if !mine[id] { // it is there and was left out
-			if locked == nil {
-				locked = map[int64]bool{}
-			}
-			locked[id] = true
-			delete(sc.Slots, id)
-		}
+	if len(v.due) == 0 { // as nearly always: it spares a statement and its triggers
+		return v.Scene, locked, false, nil
 	}
-	return sc, locked, expired, nil
+	b = &pgx.Batch{}
+	b.Queue(query("expire_holds"), slices.Collect(maps.Keys(v.due)))
+	v = newView(ops)
+	v.queue(b)
+	if err := conn.SendBatch(ctx, b).Close(); err != nil {
+		return sc, nil, false, err
+	}
+	if !wait {
+		locked = v.leaveOut(mine)
+	}
+	return v.Scene, locked, true, nil
 }
 
 // keep writes the plan and commits, in one round trip.
@@ -240,28 +224,4 @@ func queueReserve(b *pgx.Batch, plan app.Plan) {
 		_, err := pgx.ForEachRow(rows, []any{&id, &p.SlotID, &p.UserID}, func() error { at[p].ID = id; return nil })
 		return err
 	})
-}
-
-func places(ops []app.Op) (slotIDs []int64, userIDs []string) {
-	slotIDs, userIDs = make([]int64, len(ops)), make([]string, len(ops))
-	for i, op := range ops {
-		slotIDs[i], userIDs[i] = op.SlotID, op.UserID
-	}
-	return slotIDs, userIDs
-}
-
-func distinct(ids []int64) []int64 {
-	ids = slices.Clone(ids)
-	slices.Sort(ids)
-	return slices.Compact(ids)
-}
-
-func onlyConfirms(ops []app.Op) []app.Op {
-	var confirms []app.Op
-	for _, op := range ops {
-		if op.Action == app.ActConfirm {
-			confirms = append(confirms, op)
-		}
-	}
-	return confirms
 }

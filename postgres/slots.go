@@ -64,13 +64,17 @@ func (s *Store) Slot(ctx context.Context, id int64) (app.Slot, error) {
 	return slot, rowOr(err, app.ErrSlotNotFound)
 }
 
-// Slots implements app.Store. It is planned for its values each time: which
-// filters are set decides which index serves.
+// Slots implements app.Store.
 func (s *Store) Slots(ctx context.Context, q app.SlotQuery) ([]app.Slot, error) {
-	rows, err := s.pool.Query(ctx, query("slot_list"), pgx.QueryExecModeExec,
+	sql, args := query("slot_list"), []any{
 		timeOr(q.From, pgtype.NegativeInfinity), timeOr(q.To, pgtype.Infinity),
 		timeOr(q.After.StartsAt, pgtype.NegativeInfinity), q.After.ID,
-		q.Resource, q.Available, interval(q.Minimum), q.Limit)
+		q.Available, interval(q.Minimum), q.Limit,
+	}
+	if q.Resource != "" {
+		sql, args = query("slot_list_resource"), append(args, q.Resource)
+	}
+	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, translate(err)
 	}

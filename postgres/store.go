@@ -45,6 +45,7 @@ const (
 type Store struct {
 	pool     *pgxpool.Pool
 	begin    string // opens a writing transaction
+	session  bool   // its settings go with each transaction
 	locking  bool   // lock slots before deciding (ForUpdate)
 	lockWait string // lock_timeout, as Postgres writes it
 	patience time.Duration
@@ -91,6 +92,7 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	default:
 		return nil, fmt.Errorf("unknown strategy %q: use %s or %s", o.Strategy, ForUpdate, Serializable)
 	}
+	s.session = !s.settle(cfg.ConnConfig)
 	if s.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return nil, translate(err)
 	}
@@ -99,6 +101,20 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("%w: %w", app.ErrUnavailable, err)
 	}
 	return s, nil
+}
+
+// settle has each connection begin with the bounds and the planning that its
+// statements want: one good plan each, where the server would else plan those
+// over arrays anew each time, which costs more than running them. A pooler that
+// shares connections takes no such settings; the way of execution tells of it.
+func (s *Store) settle(cfg *pgx.ConnConfig) bool {
+	switch cfg.DefaultQueryExecMode {
+	case pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec:
+		cfg.RuntimeParams["lock_timeout"] = s.lockWait
+		cfg.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
+		return true
+	}
+	return false
 }
 
 // Close waits for the connections in use.
@@ -116,8 +132,10 @@ func (s *Store) tx(ctx context.Context, work func(tx pgx.Tx) error) error {
 	}
 	// After a commit this does nothing; its error would hide the cause.
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	if _, err := tx.Exec(ctx, query("session"), s.lockWait); err != nil {
-		return translate(err)
+	if s.session {
+		if _, err := tx.Exec(ctx, query("session"), s.lockWait); err != nil {
+			return translate(err)
+		}
 	}
 	if err := work(tx); err != nil {
 		return translate(err)

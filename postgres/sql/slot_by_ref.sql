@@ -1,6 +1,8 @@
 -- $1 ref.
 SELECT s.id, coalesce(k.key, ''), s.starts_at, s.ends_at, s.capacity, s.version,
-       (s.reserved - (SELECT count(*) FROM reservations r
-                      WHERE r.slot_id = s.id AND r.status = 'held' AND r.expires_at <= statement_timestamp()))::int AS reserved
+       (s.reserved - (SELECT count(*) FROM
+           (SELECT FROM reservations r
+            WHERE r.slot_id = s.id AND r.status = 'held' AND r.expires_at <= statement_timestamp()
+            ORDER BY r.expires_at OFFSET 0) due))::int AS reserved
 FROM slots s LEFT JOIN resources k ON k.id = s.resource_id
 WHERE s.ref = $1
