@@ -24,7 +24,6 @@ type combiner struct {
 	b Batcher
 
 	mu      sync.Mutex
-	work    *sync.Cond // signals workers: something to take, or closed
 	writes  lane
 	peeks   lane
 	taken   map[int64]bool     // slots of batches being written
@@ -36,8 +35,11 @@ type combiner struct {
 	aside   chan struct{} // bounds the batches written aside, see writeAside
 }
 
-// lane is a bounded queue of requests in order of arrival.
-type lane []*request
+// lane is a queue of requests in order of arrival, and those who work on it.
+type lane struct {
+	queue []*request
+	work  *sync.Cond // signals a worker: something may be there to take, or closed
+}
 
 // request is one waiting op. Its state is guarded by combiner.mu.
 type request struct {
@@ -58,19 +60,19 @@ func newCombiner(s *Service, b Batcher) *combiner {
 		taken: map[int64]bool{}, writer: map[int64]int{}, full: map[int64]struct{}{},
 		aside: make(chan struct{}, s.cfg.Writers),
 	}
-	c.work = sync.NewCond(&c.mu)
+	c.writes.work, c.peeks.work = sync.NewCond(&c.mu), sync.NewCond(&c.mu)
 	for range s.cfg.Batches {
-		c.start(c.takeWrites, func(batch []*request) { c.write(batch, false) })
+		c.start(&c.writes, c.takeWrites, func(batch []*request) { c.write(batch, false) })
 	}
-	c.start(c.takePeeks, c.peek)
+	c.start(&c.peeks, c.takePeeks, c.peek)
 	return c
 }
 
-func (c *combiner) start(take func() []*request, run func([]*request)) {
+func (c *combiner) start(l *lane, take func() []*request, run func([]*request)) {
 	c.done.Add(1)
 	go func() {
 		defer c.done.Done()
-		for batch := c.wait(take); batch != nil; batch = c.wait(take) {
+		for batch := c.wait(l, take); batch != nil; batch = c.wait(l, take) {
 			run(batch)
 		}
 	}()
@@ -78,19 +80,25 @@ func (c *combiner) start(take func() []*request, run func([]*request)) {
 
 // wait blocks until take yields a batch; nil when the combiner is closed and
 // nothing is left.
-func (c *combiner) wait(take func() []*request) []*request {
+func (c *combiner) wait(l *lane, take func() []*request) []*request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
 		if batch := take(); len(batch) > 0 {
 			return batch
 		}
-		if c.closed && len(c.writes) == 0 && len(c.peeks) == 0 && c.peeking == 0 {
-			c.work.Broadcast()
+		if c.closed && len(c.writes.queue) == 0 && len(c.peeks.queue) == 0 && c.peeking == 0 {
+			c.wake()
 			return nil
 		}
-		c.work.Wait()
+		l.work.Wait()
 	}
+}
+
+// wake has every worker look again.
+func (c *combiner) wake() {
+	c.writes.work.Broadcast()
+	c.peeks.work.Broadcast()
 }
 
 // do queues one op and waits for its answer. Errors: those of Service.do.
@@ -118,7 +126,7 @@ func (c *combiner) do(ctx context.Context, op Op) (Reservation, error) {
 func (c *combiner) enqueue(r *request) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n := len(c.writes) + len(c.peeks); c.closed || n >= c.s.cfg.Queue {
+	if n := len(c.writes.queue) + len(c.peeks.queue); c.closed || n >= c.s.cfg.Queue {
 		return fmt.Errorf("%w: %d requests wait already", ErrBusy, n)
 	}
 	c.s.cfg.Observer.Waiting(1)
@@ -126,17 +134,18 @@ func (c *combiner) enqueue(r *request) error {
 	// that came first is judged first.
 	_, full := c.full[r.op.SlotID]
 	if full && r.op.Action == ActReserve && c.writer[r.op.SlotID] == 0 {
-		c.peeks = append(c.peeks, r)
+		c.peeks.queue = append(c.peeks.queue, r)
+		c.peeks.work.Signal()
 	} else {
 		c.queueWrite(r)
 	}
-	c.work.Broadcast()
 	return nil
 }
 
 func (c *combiner) queueWrite(r *request) {
-	c.writes = append(c.writes, r)
+	c.writes.queue = append(c.writes.queue, r)
 	c.writer[r.op.SlotID]++
+	c.writes.work.Signal()
 }
 
 // leave takes r back unless its batch has begun.
@@ -154,10 +163,10 @@ func (c *combiner) takeWrites() []*request {
 	var batch []*request
 	var later map[int64]bool
 	var reserving map[Place]bool
-	rest := c.writes[:0]
-	for i, r := range c.writes {
+	rest := c.writes.queue[:0]
+	for i, r := range c.writes.queue {
 		if len(batch) == maxBatch {
-			rest = append(rest, c.writes[i:]...)
+			rest = append(rest, c.writes.queue[i:]...)
 			break
 		}
 		at := Place{r.op.SlotID, r.op.UserID}
@@ -183,8 +192,8 @@ func (c *combiner) takeWrites() []*request {
 			batch = append(batch, r)
 		}
 	}
-	clear(c.writes[len(rest):])
-	c.writes = rest
+	clear(c.writes.queue[len(rest):])
+	c.writes.queue = rest
 	for _, r := range batch {
 		c.taken[r.op.SlotID] = true
 	}
@@ -228,7 +237,7 @@ func ops(batch []*request) []Op {
 func (c *combiner) close() {
 	c.mu.Lock()
 	c.closed = true
-	c.work.Broadcast()
+	c.wake()
 	c.mu.Unlock()
 	c.done.Wait()
 }

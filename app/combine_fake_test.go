@@ -109,8 +109,8 @@ func combining(t *testing.T, db *fakeBatcher, cfg Config, f func(t *testing.T, s
 		require.Zero(t, seen.waiting.Load(), "requests that wait")
 		require.Empty(t, s.combiner.taken)
 		require.Empty(t, s.combiner.writer)
-		require.Empty(t, s.combiner.writes)
-		require.Empty(t, s.combiner.peeks)
+		require.Empty(t, s.combiner.writes.queue)
+		require.Empty(t, s.combiner.peeks.queue)
 	})
 }
 

@@ -84,7 +84,7 @@ func (c *combiner) answer(batch []*request, outcome func(i int) Outcome) {
 			delete(c.taken, r.op.SlotID)
 		}
 	}
-	c.work.Broadcast()
+	c.writes.work.Signal() // what waited for these slots
 	c.mu.Unlock()
 	for _, requests := range locked {
 		c.s.cfg.Observer.Retried(ReasonLocked)
@@ -133,15 +133,15 @@ func (c *combiner) writeAside(requests []*request) {
 func (c *combiner) takePeeks() []*request {
 	var batch []*request
 	n := 0
-	for ; n < len(c.peeks) && len(batch) < maxBatch; n++ {
-		if r := c.peeks[n]; !c.dropped(r) {
+	for ; n < len(c.peeks.queue) && len(batch) < maxBatch; n++ {
+		if r := c.peeks.queue[n]; !c.dropped(r) {
 			r.begun = true
 			batch = append(batch, r)
 		}
 	}
-	rest := copy(c.peeks, c.peeks[n:])
-	clear(c.peeks[rest:])
-	c.peeks = c.peeks[:rest]
+	rest := copy(c.peeks.queue, c.peeks.queue[n:])
+	clear(c.peeks.queue[rest:])
+	c.peeks.queue = c.peeks.queue[:rest]
 	if len(batch) > 0 {
 		c.peeking++
 	}
@@ -172,5 +172,4 @@ func (c *combiner) peek(batch []*request) {
 		c.s.cfg.Observer.Waiting(-1)
 		close(r.answered)
 	}
-	c.work.Broadcast()
 }
