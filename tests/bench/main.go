@@ -40,13 +40,13 @@ func main() {
 
 // bench holds what the run has measured.
 type bench struct {
-	span     time.Duration
-	started  time.Time
-	results  []result
-	ratios   []ratio
-	rates    map[string][]point // by series: requests a second against clients
-	costs    []point            // microseconds a reservation against capacity
-	resident int64              // bytes of the product under 1 000 connections
+	span    time.Duration
+	started time.Time
+	results []result
+	ratios  []ratio
+	rates   map[string][]point // by series: requests a second against clients
+	costs   []point            // microseconds a reservation against capacity
+	crowded map[int]float64    // pgbench's best rate with 256 clients, by number of slots
 }
 
 // result is one measurement.
@@ -68,7 +68,7 @@ type point struct{ x, y float64 }
 
 func (b *bench) run(ctx context.Context, only string) error {
 	b.started = time.Now()
-	b.rates = map[string][]point{}
+	b.rates, b.crowded = map[string][]point{}, map[int]float64{}
 	dir, err := os.MkdirTemp("", "slotkeeper-bench-")
 	if err != nil {
 		return err
