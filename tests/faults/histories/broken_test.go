@@ -23,7 +23,7 @@ import (
 // without the test of capacity and of the version.
 func TestAProgramWithoutLocksIsFoundOut(t *testing.T) {
 	t.Parallel()
-	binary := served.Altered(t, func(text string) string {
+	binary := served.Altered(t, true, func(text string) string {
 		return strings.NewReplacer(" FOR NO KEY UPDATE SKIP LOCKED", "", " FOR NO KEY UPDATE", "").Replace(text)
 	}, "postgres/sql/lock_slots.sql", "postgres/sql/lock_slots_free.sql")
 	ways := served.Pick(

@@ -46,8 +46,9 @@ type record struct {
 	version  atomic.Int64
 	left     atomic.Int64 // requests whose client may still leave
 
-	mu  sync.Mutex
-	ops []porcupine.Operation
+	mu   sync.Mutex
+	ops  []porcupine.Operation
+	busy []porcupine.Operation // what was refused so, to be shown
 }
 
 func newCrowd(t *testing.T, servers ...string) *crowd {
@@ -142,15 +143,20 @@ func (c *crowd) ask(client int, random *rand.Rand, r *record, in asked) {
 		out, in.back = told{code: unknown}, never
 	}
 	c.count(in, out, status)
-	if out.code == "busy" || out.code == unknown && !writes {
+	if out.code == unknown && !writes {
 		return
 	}
-	if v := out.version; in.kind == readSlot || in.kind == edit && out.code == ok {
+	if v := out.version; v > 0 {
 		r.version.Store(v)
 	}
+	op := porcupine.Operation{ClientId: client, Input: in, Output: out, Call: int64(in.sent), Return: int64(in.back)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ops = append(r.ops, porcupine.Operation{ClientId: client, Input: in, Output: out, Call: int64(in.sent), Return: int64(in.back)})
+	if out.code == "busy" {
+		r.busy = append(r.busy, op)
+	} else {
+		r.ops = append(r.ops, op)
+	}
 }
 
 func (c *crowd) count(in asked, out told, status int) {

@@ -76,9 +76,19 @@ func two(t *testing.T, binary, db string, args []string) []string {
 	for range 2 {
 		s, err := served.Start(t, binary, db, "127.0.0.1:0", append([]string{"--sweep-interval", "700ms"}, args...)...)
 		require.NoError(t, err)
+		t.Cleanup(func() { complaints(t, s) })
 		urls = append(urls, s.URL())
 	}
 	return urls
+}
+
+// complaints shows what a process logged of its own faults, where the test failed.
+func complaints(t *testing.T, s *served.Server) {
+	for line := range strings.Lines(s.Log()) {
+		if t.Failed() && (strings.Contains(line, `"level":"ERROR"`) || strings.Contains(line, `"level":"WARN"`)) {
+			t.Log(line)
+		}
+	}
 }
 
 // verdicts counts slots by what the checker said of their history.
@@ -108,7 +118,7 @@ func (c *crowd) judge(found verdicts) (bad []string) {
 
 // String is the history as a person can read it, by the times of sending.
 func (r *record) String() string {
-	ops := slices.Clone(r.ops)
+	ops := slices.Concat(r.ops, r.busy)
 	slices.SortFunc(ops, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
 	var text strings.Builder
 	fmt.Fprintf(&text, "slot %d of capacity %d:\n", r.id, r.capacity)

@@ -16,8 +16,9 @@ import (
 // Altered builds the program with some files, named relative to the module or
 // absolutely, read as change makes them, and returns the binary. It is for tests
 // that have to see a broken program, or one in another world, and touches no
-// file. A change that changes nothing fails the test.
-func Altered(t testing.TB, change func(text string) string, files ...string) string {
+// file. detect has it look for data races if the tests do. A change that changes
+// nothing fails the test.
+func Altered(t testing.TB, detect bool, change func(text string) string, files ...string) string {
 	t.Helper()
 	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
 	require.NoError(t, err)
@@ -39,7 +40,7 @@ func Altered(t testing.TB, change func(text string) string, files ...string) str
 	list := filepath.Join(dir, "overlay.json")
 	require.NoError(t, os.WriteFile(list, overlay, 0o600))
 	args := []string{"-overlay", list}
-	if raceEnabled {
+	if detect && raceEnabled {
 		args = append(args, "-race")
 	}
 	return build(t, "slotkeeper", args...)
