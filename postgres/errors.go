@@ -59,7 +59,11 @@ func meaningOf(err error) error {
 	case "23505", "23514", "23503", "23P01":
 		return refusals[pg.ConstraintName]
 	}
-	return meaningOfState(pg.Code)
+	meaning := meaningOfState(pg.Code)
+	if meaning == nil && errors.As(err, new(*pgconn.ConnectError)) {
+		return app.ErrUnavailable // whatever the reason to let nobody in, such as 55000
+	}
+	return meaning
 }
 
 // meaningOfState is meaningOf for what is no conflict but the server's state.
