@@ -10,7 +10,8 @@ import (
 
 // Where a proxy may find another end of a request than fasthttp does, nothing
 // is answered but that, and what may be a second request is none.
-// Seen red with: misread answering "" (each line of its switch, too).
+// Seen red with: misread answering ""; each case of its switch left out; its
+// look at the target, or at the version, left out; is going by EqualFold alone.
 func TestRequestsThatMayBeReadInTwoWays(t *testing.T) {
 	b := start(t)
 	slot := b.slotOf(9)

@@ -80,11 +80,13 @@ func FuzzCSV(f *testing.F) {
 	f.Fuzz(func(t *testing.T, slots, asks string) { fuzzImport(t, CSV, slots, asks) })
 }
 
+// Seen red with: the column of a wrong type taken times 99.
 func FuzzSmart(f *testing.F) {
 	f.Fuzz(func(t *testing.T, slots, asks string) { fuzzImport(t, Smart, slots, asks) })
 }
 
 // FuzzLines puts the lines of any file together again, but for what ends them.
+// Seen red with: the return before a newline left.
 func FuzzLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		l, err := openLines(Input{Name: "f", Data: strings.NewReader(text)})
