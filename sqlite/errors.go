@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -39,8 +40,8 @@ func translate(err error) error {
 func meaningOf(err error) error {
 	var lite *driver.Error
 	if !errors.As(err, &lite) {
-		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-			return app.ErrBusy // an open transaction was rolled back
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, sql.ErrTxDone) {
+			return app.ErrBusy // an open transaction was rolled back, by database/sql itself where it is "done"
 		}
 		return nil
 	}

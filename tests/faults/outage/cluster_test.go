@@ -118,6 +118,15 @@ func (c *cluster) stop() {
 	<-c.ended
 }
 
+// again starts it for the next test, if a failed one left it ended.
+func (c *cluster) again(t testing.TB) {
+	select {
+	case <-c.ended:
+		c.start(t)
+	default:
+	}
+}
+
 // Write keeps the server's log.
 func (c *cluster) Write(p []byte) (int, error) {
 	c.mu.Lock()

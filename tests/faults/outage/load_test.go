@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // place is one user's reservation of one slot.
@@ -248,7 +249,10 @@ func (l *load) seen(answers ...string) (n int) {
 func (l *load) more(t testing.TB, n int, answers ...string) {
 	t.Helper()
 	before := l.seen(answers...)
-	until(t, 30*time.Second, fmt.Sprintf("%d more of %v", n, answers), func() bool { return l.seen(answers...) >= before+n })
+	until(t, 30*time.Second, fmt.Sprintf("%d more of %v", n, answers), func() bool {
+		require.Empty(t, l.mistakes(), "answers that must not be")
+		return l.seen(answers...) >= before+n
+	})
 }
 
 func (l *load) mistakes() []string {

@@ -128,14 +128,21 @@ func (s *site) ready() bool {
 	return status == 200
 }
 
-// watch looks at /livez and /readyz for as long as given: the first is 200
-// throughout, the second says ready.
-func (s *site) watch(d time.Duration, ready bool) {
+// alive looks at /livez for as long as given: it is 200 throughout.
+func (s *site) alive(d time.Duration) {
 	s.t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		status, took := s.get("/livez")
 		require.Equal(s.t, 200, status, "/livez")
 		require.Less(s.t, took, slack(), "/livez touches no database")
+	}
+}
+
+// watch is alive, and looks at /readyz too, which says ready or not throughout.
+func (s *site) watch(d time.Duration, ready bool) {
+	s.t.Helper()
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		s.alive(time.Nanosecond)
 		require.Equal(s.t, ready, s.ready(), "/readyz")
 	}
 }
@@ -185,10 +192,20 @@ func short(t testing.TB) context.Context {
 	return ctx
 }
 
+// failures prints the lines of the log that tell why an answer was 500.
+func (s *site) failures() {
+	for line := range strings.Lines(s.server.Log()) {
+		if strings.Contains(line, `"status":500`) {
+			s.t.Error(line)
+		}
+	}
+}
+
 // tell prints what came of a test that fails before it settles.
 func (s *site) tell() {
 	if s.t.Failed() {
 		s.load.end()
+		s.failures()
 		s.t.Logf("%s; slowest %v; mistakes %q; the log ends: %s", s.load.counts(), s.load.slowest, s.load.mistakes(), tail(s.server.Log(), 3000))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -68,9 +69,12 @@ func (f fault) on(t *testing.T, c *cluster, i int, combine bool, setUp ...func(*
 // away are the answers while there is no database.
 const away = "503 database-unavailable"
 
+// Seen red with: the case of pgconn.ConnectError taken out of
+// postgres.meaningOfDriver (500).
 func theServerIsStopped(t *testing.T, c *cluster, s *site, _ *wire) {
 	rounds := served.Pick(1, 10)
 	var slowest time.Duration
+	t.Cleanup(func() { c.again(t) })
 	for range rounds {
 		c.stop()
 		until(t, back(), "/readyz says so", func() bool { return !s.ready() })
@@ -99,6 +103,7 @@ func theServerIsCutOff(t *testing.T, _ *cluster, s *site, w *wire) {
 
 // No new connection is refused: the program needs no client to come again for
 // what it can find out itself.
+// Seen red with: postgres.isNetwork returning false (500).
 func answersAreTorn(t *testing.T, _ *cluster, s *site, w *wire) {
 	rounds, each := served.Pick(10, 200), 3
 	for range rounds {
@@ -129,6 +134,8 @@ func answersAreLate(t *testing.T, _ *cluster, s *site, w *wire) {
 // A firewall that forgot the connections: nothing comes, and nothing says so,
 // also afterwards on those. What was asked before then has to run into its
 // time-out; that of a call is added to the time it takes.
+// Seen red with: no connectTimeout in postgres.Open (never back: connections
+// that were being made had the whole pool).
 func answersAreLost(t *testing.T, _ *cluster, s *site, w *wire) {
 	rounds := served.Pick(1, 6)
 	var slowest time.Duration
@@ -145,11 +152,18 @@ func answersAreLost(t *testing.T, _ *cluster, s *site, w *wire) {
 }
 
 // Somebody else has every connection of the server.
+// Seen red with: class 53 taken out of postgres.meaningOfState (500).
 func noConnectionIsLeft(t *testing.T, c *cluster, s *site, w *wire) {
 	rounds, taken := served.Pick(1, 10), 0
 	var slowest time.Duration
 	for range rounds {
 		var others []*pgx.Conn
+		leave := sync.OnceFunc(func() {
+			for _, conn := range others {
+				_ = conn.Close(context.Background()) // the server ends it in any case
+			}
+		})
+		t.Cleanup(leave)
 		w.cut(true) // the program's own are gone
 		until(t, 20*time.Second, "no connection is left", func() bool {
 			conn, err := pgx.Connect(short(t), c.dsn("postgres"))
@@ -164,17 +178,18 @@ func noConnectionIsLeft(t *testing.T, c *cluster, s *site, w *wire) {
 		s.watch(500*time.Millisecond, false)
 		s.load.more(t, clients, away)
 		taken += len(others)
-		for _, conn := range others {
-			require.NoError(t, conn.Close(context.Background()))
-		}
+		leave()
 		slowest = max(slowest, s.returned(time.Now()))
 		s.load.more(t, 50, "201", "204")
 	}
 	s.settle("%d times all connections taken, %d in all, back within %v", rounds, taken, slowest)
 }
 
-// Another program has the tables, for longer than anybody waits. The database
-// answers, so /readyz says yes.
+// Another program has the tables, for longer than anybody waits. Reading waits
+// as well and may have every connection meanwhile, so that /readyz, which needs
+// one, may say either.
+// Seen red with: 55P03 taken out of postgres.meaningOf (answers after 7 s where
+// the call timeout is 1 s).
 func tablesAreLocked(t *testing.T, _ *cluster, s *site, _ *wire) {
 	db := open(t, s.direct)
 	defer db.Close()
@@ -184,7 +199,7 @@ func tablesAreLocked(t *testing.T, _ *cluster, s *site, _ *wire) {
 		require.NoError(t, err)
 		_, err = tx.ExecContext(short(t), "LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE")
 		require.NoError(t, err)
-		s.watch(held, true)
+		s.alive(held)
 		s.load.more(t, clients, "503 busy")
 		var sessions int
 		require.NoError(t, db.QueryRowContext(short(t), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&sessions))
@@ -193,6 +208,5 @@ func tablesAreLocked(t *testing.T, _ *cluster, s *site, _ *wire) {
 		s.returned(time.Now())
 		s.load.more(t, 50, "201", "204")
 	}
-	require.Zero(t, s.load.seen(away))
 	s.settle("2 tables locked for %v each", held)
 }

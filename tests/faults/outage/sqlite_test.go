@@ -49,6 +49,7 @@ func liteSite(t *testing.T, db string, combine bool) *site {
 
 // A small disk is filled by another file; where none can be mounted, which
 // needs root, the file may not grow instead.
+// Seen red with: SQLITE_FULL and SQLITE_IOERR taken out of sqlite.meaningOf (500).
 func theDiskIsFull(t *testing.T, combine bool) {
 	folder := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=4m", "slotkeeper-test", folder).CombinedOutput(); err != nil {
@@ -94,6 +95,7 @@ func fill(t *testing.T, path string) {
 
 // Every write of the process to a file fails from here on, as on a disk that
 // the system has turned read-only.
+// Seen red with: SQLITE_FULL and SQLITE_IOERR taken out of sqlite.meaningOf (500).
 func theFileTakesNoWrites(t *testing.T, combine bool) {
 	filesMayNotGrow(t, engines.SQLite(t), combine, "unwritable")
 }
@@ -122,6 +124,8 @@ func filesMayNotGrow(t *testing.T, db string, combine bool, what string) {
 }
 
 // Another process writes for longer than anybody waits.
+// Seen red with: SQLITE_BUSY taken out of sqlite.meaningOf (500, and answers
+// after half a minute).
 func anotherProgramHasTheFile(t *testing.T, combine bool) {
 	db := engines.SQLite(t)
 	s := liteSite(t, db, combine)
