@@ -24,6 +24,7 @@ const patience = 2 * time.Second
 // 200 connections that send a byte now and then neither keep anyone from being
 // served nor stay: a request's time counts from its first byte, so that a byte
 // in time buys no more of it.
+// Seen red with: ReadTimeout left out of the server's settings (they stayed).
 func TestSlowRequests(t *testing.T) {
 	const slow = 200
 	on := everywhere
