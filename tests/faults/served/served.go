@@ -121,12 +121,17 @@ func (s *Server) read(stderr io.Reader, address chan<- string) {
 	defer close(s.done)
 	lines := bufio.NewScanner(stderr)
 	lines.Buffer(nil, 1<<20) // a panic's stack may stand in one line
+	found := false
 	for lines.Scan() {
 		s.mu.Lock()
 		s.log.WriteString(lines.Text() + "\n")
 		s.mu.Unlock()
+		if found {
+			continue // under load there are many lines, and the program needs the processors
+		}
 		var entry struct{ Msg, Address string }
 		if json.Unmarshal(lines.Bytes(), &entry) == nil && entry.Msg == "serving" {
+			found = true
 			address <- entry.Address
 		}
 	}
