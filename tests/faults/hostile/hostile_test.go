@@ -23,7 +23,7 @@ func all(round int) []hostile {
 // writes a line of the log or leaves anything behind.
 // Seen red with: misread answering "" (NULs, folded headers and a second request
 // were answered); isText always true (a NUL in a query was a 500 on Postgres);
-// the path printed to stderr instead of logged with slog.
+// the path printed to stderr instead of logged with slog; connections not closed.
 func TestHostile(t *testing.T) {
 	everywhere(t, func(d *desk) {
 		d.gauge("go_goroutines") // the connection that later looks use
