@@ -115,6 +115,8 @@ func answersAreTorn(t *testing.T, _ *cluster, s *site, w *wire) {
 	s.settle("%d answers of the server torn in half", rounds*each)
 }
 
+// Seen red with, at full length: app.combiner.answerFailed giving each op of a
+// batch a call timeout of its own (5 s where the bound is 4.5 s).
 func answersAreLate(t *testing.T, _ *cluster, s *site, w *wire) {
 	rounds := served.Pick(1, 6)
 	delay := callTimeout() + 750*time.Millisecond
