@@ -94,7 +94,7 @@ func (p *product) publish(n, capacity int) (first int, err error) {
 	at := time.Date(2050, 1, 1, 8, 0, 0, 0, time.UTC)
 	body := fmt.Sprintf(`{"starts_at":%q,"ends_at":%q,"capacity":%d}`, at.Format(time.RFC3339), at.Add(time.Hour).Format(time.RFC3339), capacity)
 	for i := range n {
-		answer, err := fetch(p.addr, post("/slots", body))
+		_, answer, err := fetch(p.addr, post("/slots", body))
 		if err != nil {
 			return 0, err
 		}
