@@ -21,7 +21,7 @@ func (c *combiner) write(batch []*request, wait bool) {
 		c.answer(batch, func(i int) Outcome { return outcomes[i] })
 		return
 	}
-	c.answerFailed(batch, err)
+	c.answerFailed(ctx, batch, err)
 }
 
 // patience is a context that ends when the last client of a batch stops
@@ -52,14 +52,14 @@ var errAlone = errors.New("write each alone")
 
 // answerFailed handles a batch that was not written as a whole: unless the
 // database is away or busy, one op spoiled it, so each is tried alone.
-func (c *combiner) answerFailed(batch []*request, err error) {
+func (c *combiner) answerFailed(ctx context.Context, batch []*request, err error) {
 	unknown := errors.Is(err, errAlone)
 	if !unknown && (len(batch) == 1 || errors.Is(err, ErrBusy) || errors.Is(err, ErrUnavailable)) {
 		c.answer(batch, func(int) Outcome { return Outcome{Err: err} })
 		return
 	}
 	c.answer(batch, func(i int) Outcome {
-		r, err := c.s.alone(context.Background(), batch[i].op, unknown)
+		r, err := c.s.alone(ctx, batch[i].op, unknown) // one after the other, so all in the time that is left
 		return Outcome{r, err}
 	})
 }
