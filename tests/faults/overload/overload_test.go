@@ -47,8 +47,8 @@ type server struct {
 // TestOverload asserts ratios of speed in its long form alone: a busy machine
 // makes chance of them.
 // Seen red with: the program built with the race detector (memory, and how soon
-// one is refused); in the long form, a program that spends on each refusal what
-// a reservation costs (a third of the peak was left).
+// one is refused); in the long form the program as it was first measured, on two
+// cores that it shared with the crowd (a third of the peak was left).
 func TestOverload(t *testing.T) {
 	crowd := served.Plain(t, "slotkeeper/tests/faults/overload/crowd")
 	program := served.Plain(t, "slotkeeper") // what the race detector takes is not to be measured
