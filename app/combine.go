@@ -17,28 +17,31 @@ const askAfter = 50 * time.Millisecond
 
 // combiner collects the requests that wait and writes them together: a batch
 // is what gathered while the last one was being written, so a lone request is
-// never delayed. One slot is in at most one batch at a time and its requests
-// are judged in the order in which they came.
+// never delayed; it is not even handed to another goroutine. One slot is in at
+// most one batch at a time and its requests are judged in the order in which
+// they came.
 type combiner struct {
 	s *Service
 	b Batcher
 
-	mu      sync.Mutex
-	writes  lane
-	peeks   lane
-	taken   map[int64]bool     // slots of batches being written
-	writer  map[int64]int      // requests of a slot that wait for or are in a write
-	full    map[int64]struct{} // slots whose last answer was ErrSlotFull: a hint, never an answer
-	peeking int                // peek batches under way, which may still queue writes
-	closed  bool
-	done    sync.WaitGroup
-	aside   chan struct{} // bounds the batches written aside, see writeAside
+	mu     sync.Mutex
+	writes lane
+	peeks  lane
+	taken  map[int64]bool     // slots of batches being written
+	writer map[int64]int      // requests of a slot that wait for or are in a write
+	full   map[int64]struct{} // slots whose last answer was ErrSlotFull: a hint, never an answer
+	closed bool
+	done   sync.WaitGroup // batches under way
+	aside  chan struct{}  // bounds the batches written aside, see writeAside
 }
 
-// lane is a queue of requests in order of arrival, and those who work on it.
+// lane is a queue of requests in order of arrival, and how its batches run.
 type lane struct {
-	queue []*request
-	work  *sync.Cond // signals a worker: something may be there to take, or closed
+	queue   []*request
+	take    func() []*request // takes from queue what may be a batch now
+	work    func(batch []*request)
+	running int // batches under way
+	limit   int // of them
 }
 
 // request is one waiting op. Its state is guarded by combiner.mu.
@@ -60,45 +63,42 @@ func newCombiner(s *Service, b Batcher) *combiner {
 		taken: map[int64]bool{}, writer: map[int64]int{}, full: map[int64]struct{}{},
 		aside: make(chan struct{}, s.cfg.Writers),
 	}
-	c.writes.work, c.peeks.work = sync.NewCond(&c.mu), sync.NewCond(&c.mu)
-	for range s.cfg.Batches {
-		c.start(&c.writes, c.takeWrites, func(batch []*request) { c.write(batch, false) })
-	}
-	c.start(&c.peeks, c.takePeeks, c.peek)
+	c.writes = lane{take: c.takeWrites, work: func(batch []*request) { c.write(batch, false) }, limit: s.cfg.Batches}
+	c.peeks = lane{take: c.takePeeks, work: c.peek, limit: 1}
 	return c
 }
 
-func (c *combiner) start(l *lane, take func() []*request, run func([]*request)) {
-	c.done.Add(1)
-	go func() {
-		defer c.done.Done()
-		for batch := c.wait(l, take); batch != nil; batch = c.wait(l, take) {
-			run(batch)
-		}
-	}()
-}
-
-// wait blocks until take yields a batch; nil when the combiner is closed and
-// nothing is left.
-func (c *combiner) wait(l *lane, take func() []*request) []*request {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for {
-		if batch := take(); len(batch) > 0 {
-			return batch
-		}
-		if c.closed && len(c.writes.queue) == 0 && len(c.peeks.queue) == 0 && c.peeking == 0 {
-			c.wake()
-			return nil
-		}
-		l.work.Wait()
+// next takes a batch that is to be run, if one may begin. Under c.mu.
+func (c *combiner) next(l *lane) []*request {
+	if l.running == l.limit || len(l.queue) == 0 {
+		return nil
 	}
+	batch := l.take()
+	if len(batch) > 0 {
+		l.running++
+		c.done.Add(1)
+	}
+	return batch
 }
 
-// wake has every worker look again.
-func (c *combiner) wake() {
-	c.writes.work.Broadcast()
-	c.peeks.work.Broadcast()
+// run runs a batch from next, and starts what may begin after it.
+func (c *combiner) run(l *lane, batch []*request) {
+	defer c.done.Done()
+	l.work(batch)
+	c.mu.Lock()
+	l.running--
+	c.start()
+	c.mu.Unlock()
+}
+
+// start runs whatever may begin. Under c.mu; called whenever a batch has ended,
+// a slot is no longer taken, or a peek has queued writes.
+func (c *combiner) start() {
+	for _, l := range []*lane{&c.peeks, &c.writes} {
+		for batch := c.next(l); len(batch) > 0; batch = c.next(l) {
+			go c.run(l, batch)
+		}
+	}
 }
 
 // do queues one op and waits for its answer. Errors: those of Service.do.
@@ -123,21 +123,28 @@ func (c *combiner) do(ctx context.Context, op Op) (Reservation, error) {
 	return r.outcome.Reservation, r.outcome.Err
 }
 
+// enqueue queues r. Where a batch may begin now it is run here, with r in it:
+// to wake another goroutine would take as long as much of the work.
 func (c *combiner) enqueue(r *request) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if n := len(c.writes.queue) + len(c.peeks.queue); c.closed || n >= c.s.cfg.Queue {
+		c.mu.Unlock()
 		return fmt.Errorf("%w: %d requests wait already", ErrBusy, n)
 	}
 	c.s.cfg.Observer.Waiting(1)
 	// While a write of the slot waits, a Reserve waits behind it: a cancel
 	// that came first is judged first.
-	_, full := c.full[r.op.SlotID]
-	if full && r.op.Action == ActReserve && c.writer[r.op.SlotID] == 0 {
-		c.peeks.queue = append(c.peeks.queue, r)
-		c.peeks.work.Signal()
+	l := &c.writes
+	if _, full := c.full[r.op.SlotID]; full && r.op.Action == ActReserve && c.writer[r.op.SlotID] == 0 {
+		l = &c.peeks
+		l.queue = append(l.queue, r)
 	} else {
 		c.queueWrite(r)
+	}
+	batch := c.next(l)
+	c.mu.Unlock()
+	if len(batch) > 0 {
+		c.run(l, batch)
 	}
 	return nil
 }
@@ -145,7 +152,6 @@ func (c *combiner) enqueue(r *request) error {
 func (c *combiner) queueWrite(r *request) {
 	c.writes.queue = append(c.writes.queue, r)
 	c.writer[r.op.SlotID]++
-	c.writes.work.Signal()
 }
 
 // leave takes r back unless its batch has begun.
@@ -233,11 +239,11 @@ func ops(batch []*request) []Op {
 	return list
 }
 
-// close lets the workers finish what waits and ends them.
+// close takes no more requests and returns when those that wait are answered:
+// as long as any do, a batch is under way.
 func (c *combiner) close() {
 	c.mu.Lock()
 	c.closed = true
-	c.wake()
 	c.mu.Unlock()
 	c.done.Wait()
 }

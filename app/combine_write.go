@@ -84,7 +84,7 @@ func (c *combiner) answer(batch []*request, outcome func(i int) Outcome) {
 			delete(c.taken, r.op.SlotID)
 		}
 	}
-	c.writes.work.Signal() // what waited for these slots
+	c.start() // what waited for these slots
 	c.mu.Unlock()
 	for _, requests := range locked {
 		c.s.cfg.Observer.Retried(ReasonLocked)
@@ -142,9 +142,6 @@ func (c *combiner) takePeeks() []*request {
 	rest := copy(c.peeks.queue, c.peeks.queue[n:])
 	clear(c.peeks.queue[rest:])
 	c.peeks.queue = c.peeks.queue[:rest]
-	if len(batch) > 0 {
-		c.peeking++
-	}
 	return batch
 }
 
@@ -161,7 +158,6 @@ func (c *combiner) peek(batch []*request) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.peeking--
 	for i, r := range batch {
 		if refusals[i] == nil {
 			delete(c.full, r.op.SlotID)

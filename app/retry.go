@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"time"
 )
 
@@ -23,7 +24,7 @@ func retry[T any](ctx context.Context, s *Service, try func(ctx context.Context,
 	defer cancel()
 	again, backoff := false, firstBackoff
 	for n := 0; ; n++ {
-		v, err := try(ctx, again)
+		v, err := guarded(func() (T, error) { return try(ctx, again) })
 		unknown := errors.Is(err, ErrOutcomeUnknown)
 		if !unknown && !errors.Is(err, ErrTransient) {
 			return v, stillUnknown(giveUp(err), again)
@@ -36,6 +37,17 @@ func retry[T any](ctx context.Context, s *Service, try func(ctx context.Context,
 		s.cfg.Observer.Retried(reasonOf(err))
 		backoff = min(2*backoff, maxBackoff)
 	}
+}
+
+// guarded makes a panic an error: what is written for many clients must not
+// end with one of them, nor leave the others waiting.
+func guarded[T any](try func() (T, error)) (v T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return try()
 }
 
 // giveUp turns what only a retry could have mended into what a client is
