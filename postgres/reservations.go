@@ -83,6 +83,11 @@ func (s *Store) write(ctx context.Context, ops []app.Op, wait, all bool) ([]app.
 }
 
 func (s *Store) writeOn(ctx context.Context, conn *pgxpool.Conn, ops []app.Op, wait, all bool) ([]app.Outcome, error) {
+	if len(ops) == 1 && ops[0].Action == app.ActReserve && s.locking && !wait {
+		if r, ok, err := s.lone(ctx, conn, ops[0]); err != nil || ok {
+			return []app.Outcome{{Reservation: r}}, err
+		}
+	}
 	sc, locked, expired, err := s.look(ctx, conn, ops, wait)
 	if err != nil {
 		return nil, translate(err)
@@ -160,16 +165,44 @@ func (s *Store) look(ctx context.Context, conn *pgxpool.Conn, ops []app.Op, wait
 	return v.Scene, locked, true, nil
 }
 
+// lone reserves in one round trip where nothing stands in the way. It refuses
+// nothing: what it does not do is looked at and judged as usual.
+func (s *Store) lone(ctx context.Context, conn *pgxpool.Conn, op app.Op) (r app.Reservation, ok bool, err error) {
+	var id int64
+	var status string
+	var created, expires pgtype.Timestamptz
+	b := &pgx.Batch{}
+	b.Queue(s.begin)
+	if s.session {
+		b.Queue(query("session"), s.lockWait)
+	}
+	asked := pgtype.Timestamptz{Time: op.CreatedAt, Valid: !op.CreatedAt.IsZero()}
+	b.Queue(query("reserve_lone"), op.SlotID, op.UserID, asked, interval(op.Hold), op.AllowPast).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{&id, &status, &created, &expires}, func() error { ok = true; return nil })
+		return err
+	})
+	if err := s.commit(ctx, conn, b); err != nil || !ok {
+		return app.Reservation{}, false, err
+	}
+	return app.Reservation{ID: id, SlotID: op.SlotID, UserID: op.UserID, Status: app.Status(status),
+		CreatedAt: created.Time.UTC(), ExpiresAt: utc(expires)}, true, nil
+}
+
 // keep writes the plan and commits, in one round trip.
 func (s *Store) keep(ctx context.Context, conn *pgxpool.Conn, plan app.Plan) error {
-	ctx, cancel := s.finishing(ctx)
-	defer cancel()
 	b := &pgx.Batch{}
 	queueRows(b, "confirm", plan.Confirm)
 	queueRows(b, "cancel", plan.Cancel)
 	if len(plan.Insert) > 0 {
 		queueReserve(b, plan)
 	}
+	return s.commit(ctx, conn, b)
+}
+
+// commit sends b, which writes, with a COMMIT behind it.
+func (s *Store) commit(ctx context.Context, conn *pgxpool.Conn, b *pgx.Batch) error {
+	ctx, cancel := s.finishing(ctx)
+	defer cancel()
 	committed := false
 	b.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
 		if tag.String() != "COMMIT" {

@@ -230,6 +230,18 @@ func batchOfHolds(t *testing.T, db app.Store, b app.Batcher) {
 		confirmOp(other.ID, "late"), reserveOp(other.ID, "late"),
 	}, app.ErrHoldExpired, app.ErrReservationNotFound, app.ErrReservationNotFound, nil, app.ErrHoldExpired, nil, app.ErrHoldExpired, nil)
 	require.ElementsMatch(t, []string{"early", "kept", "bob"}, users(live(t, db, slot.ID)))
+
+	// One alone, in the way of whom an expired hold stands: another's, its own.
+	for _, user := range []string{"bob", "late"} {
+		last := newSlot(t, db, 1)
+		write(t, b, []app.Op{op(last.ID, "late", time.Second)}, nil)
+		expired(t, db, last.ID, 0)
+		alone, err := b.Write(t.Context(), []app.Op{op(last.ID, user, time.Hour)}, false)
+		ok(t, err)
+		ok(t, alone[0].Err)
+		require.Equal(t, app.Held, alone[0].Reservation.Status)
+		require.Equal(t, time.Hour, alone[0].Reservation.ExpiresAt.Sub(alone[0].Reservation.CreatedAt))
+	}
 	clean(t, db)
 }
 

@@ -11,7 +11,7 @@ import (
 	"slotkeeper/app"
 )
 
-// Seen red with: SKIP LOCKED left out.
+// Seen red with: SKIP LOCKED left out, of lock_slots_free and of reserve_lone.
 func lockedSlot(t *testing.T, db app.Store, b app.Batcher, other SlotLocker) {
 	first, locked, last := newSlot(t, db, 2), newSlot(t, db, 2), newSlot(t, db, 2)
 	reserve(t, db, locked.ID, "carol")
@@ -23,7 +23,10 @@ func lockedSlot(t *testing.T, db app.Store, b app.Batcher, other SlotLocker) {
 	began := time.Now()
 	outcomes, err := b.Write(t.Context(), ops, false)
 	ok(t, err)
+	alone, err := b.Write(t.Context(), []app.Op{reserveOp(locked.ID, "alice")}, false)
+	ok(t, err)
 	require.Less(t, time.Since(began), time.Second, "it waits for none")
+	require.ErrorIs(t, alone[0].Err, app.ErrTransient)
 	for i, want := range []error{nil, app.ErrTransient, nil, app.ErrTransient, app.ErrSlotNotFound, app.ErrAlreadyReserved} {
 		require.ErrorIs(t, outcomes[i].Err, want, "op %d", i)
 	}

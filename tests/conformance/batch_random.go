@@ -14,7 +14,10 @@ import (
 
 // sameAsOneByOne writes the same random ops in batches to one store and one by
 // one to another: each answer, and what is there in the end, must be the same.
-// Seen red with: places not counted down within the batch.
+// Half of the batches are of one op, and half do not wait, for which an engine
+// may have a way of its own. Seen red with: places not counted down within the
+// batch; postgres/sql/reserve_lone.sql with its start, its allow_past, its
+// created_at and its ON CONFLICT wrong, one at a time.
 func sameAsOneByOne(t *testing.T, db app.Store, b app.Batcher, single app.Store, seed uint64, holds bool) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var batched, singles []int64 // ids of equal slots
@@ -33,7 +36,8 @@ func sameAsOneByOne(t *testing.T, db app.Store, b app.Batcher, single app.Store,
 			toWrite[i] = op
 			toWrite[i].SlotID = batched[op.SlotID]
 		}
-		outcomes, err := again(t.Context(), func() ([]app.Outcome, error) { return b.Write(t.Context(), toWrite, true) })
+		wait := r.IntN(2) == 0
+		outcomes, err := again(t.Context(), func() ([]app.Outcome, error) { return b.Write(t.Context(), toWrite, wait) })
 		ok(t, err)
 		for i, op := range ops {
 			op.SlotID = singles[ops[i].SlotID]
@@ -52,7 +56,7 @@ func sameAsOneByOne(t *testing.T, db app.Store, b app.Batcher, single app.Store,
 // randomOps are 1 to 25 ops as Batcher.Write takes them, on slots 0 to n-1.
 func randomOps(r *rand.Rand, n int, holds bool) []app.Op {
 	reserving := map[app.Place]bool{}
-	ops := make([]app.Op, 1+r.IntN(25))
+	ops := make([]app.Op, 1+r.IntN(2)*r.IntN(25))
 	for i := range ops {
 		op := app.Op{SlotID: int64(r.IntN(n)), UserID: fmt.Sprint("user ", r.IntN(7))}
 		at := app.Place{SlotID: op.SlotID, UserID: op.UserID}
