@@ -28,9 +28,8 @@ func sameAsOneByOne(t *testing.T, db app.Store, b app.Batcher, single app.Store,
 	batched = append(batched, startedSlot(t, db, 2).ID, 999999)
 	singles = append(singles, startedSlot(t, single, 2).ID, 999999)
 
-	for n := 0; n < size(300); {
+	for range size(150) {
 		ops := randomOps(r, len(batched), holds)
-		n += len(ops)
 		toWrite := make([]app.Op, len(ops))
 		for i, op := range ops {
 			toWrite[i] = op
