@@ -25,8 +25,8 @@ func sameAsOneByOne(t *testing.T, db app.Store, b app.Batcher, single app.Store,
 		batched = append(batched, newSlot(t, db, capacity).ID)
 		singles = append(singles, newSlot(t, single, capacity).ID)
 	}
-	batched = append(batched, startedSlot(t, db, 2).ID, 999999)
-	singles = append(singles, startedSlot(t, single, 2).ID, 999999)
+	batched = append(batched, startedSlot(t, db, 6).ID, 999999)
+	singles = append(singles, startedSlot(t, single, 6).ID, 999999)
 
 	for range size(150) {
 		ops := randomOps(r, len(batched), holds)
