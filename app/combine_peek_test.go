@@ -96,7 +96,7 @@ func TestAPeekThatFailsLeavesItToTheWrite(t *testing.T) {
 func TestManyWhoLeftBeforeAFullSlot(t *testing.T) {
 	room := false
 	db := fullSlot(&room)
-	combining(t, db, Config{}, func(t *testing.T, s *Service) {
+	combining(t, db, Config{Queue: 2 * maxBatch}, func(t *testing.T, s *Service) {
 		ask(t.Context(), s, reserve(1, "a"))
 		peek, turns := db.peek, make(chan struct{})
 		db.peek = func(ops []Op) ([]error, error) {

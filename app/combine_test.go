@@ -113,7 +113,7 @@ func TestWhatFollowsAReserveOfItsOwnComesLater(t *testing.T) {
 
 func TestABatchIsBounded(t *testing.T) {
 	db := stopped()
-	combining(t, db, Config{}, func(t *testing.T, s *Service) {
+	combining(t, db, Config{Queue: 2 * maxBatch}, func(t *testing.T, s *Service) {
 		ask(t.Context(), s, reserve(9, "first"))
 		for i := range maxBatch + 3 {
 			go func() { _, _ = s.do(t.Context(), reserve(int64(i%7+1), fmt.Sprint(i))) }()
