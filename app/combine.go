@@ -13,6 +13,9 @@ import (
 // left over from it waits as long again. 512 kept a third of the peak then.
 const maxBatch = 4096
 
+// minBatch is what a batch may always hold, however slow the last one was.
+const minBatch = 64
+
 // askAfter is how long a request waits before its client's context is asked
 // whether the client is still there: that may cost a system call.
 const askAfter = 50 * time.Millisecond
@@ -32,6 +35,7 @@ type combiner struct {
 	taken  map[int64]bool     // slots of batches being written
 	writer map[int64]int      // requests of a slot that wait for or are in a write
 	full   map[int64]struct{} // slots whose last answer was ErrSlotFull: a hint, never an answer
+	bound  int                // of the next batch: see learn
 	closed bool
 	done   sync.WaitGroup // batches under way
 	aside  chan struct{}  // bounds the batches written aside, see writeAside
@@ -64,8 +68,9 @@ func newCombiner(s *Service, b Batcher) *combiner {
 		s: s, b: b,
 		taken: map[int64]bool{}, writer: map[int64]int{}, full: map[int64]struct{}{},
 		aside: make(chan struct{}, s.cfg.Writers),
+		bound: maxBatch,
 	}
-	c.writes = lane{take: c.takeWrites, work: func(batch []*request) { c.write(batch, false) }, limit: s.cfg.Batches}
+	c.writes = lane{take: c.takeWrites, work: c.writeNow, limit: s.cfg.Batches}
 	c.peeks = lane{take: c.takePeeks, work: c.peek, limit: 1}
 	return c
 }
@@ -173,7 +178,7 @@ func (c *combiner) takeWrites() []*request {
 	var reserving map[Place]bool
 	rest := c.writes.queue[:0]
 	for i, r := range c.writes.queue {
-		if len(batch) == maxBatch {
+		if len(batch) == c.bound {
 			rest = append(rest, c.writes.queue[i:]...)
 			break
 		}

@@ -126,6 +126,30 @@ func TestABatchIsBounded(t *testing.T) {
 	})
 }
 
+// Slow batches are followed by smaller ones, and quick ones by larger ones.
+// Seen red with: the bound left as it is; never raised again.
+func TestASlowBatchIsFollowedByASmallerOne(t *testing.T) {
+	db := stopped()
+	combining(t, db, Config{CallTimeout: time.Minute}, func(t *testing.T, s *Service) {
+		ask(t.Context(), s, reserve(9, "first"))
+		for i := range 1000 {
+			go func() { _, _ = s.do(t.Context(), reserve(int64(i%7+1), fmt.Sprint(i))) }()
+		}
+		synctest.Wait()
+		slow := func() { after(16 * time.Second); db.turn() }
+		slow() // the first
+		slow() // 64, 936 are left
+		db.turn()
+		db.turn()
+		slow()
+		var sizes []int
+		for _, batch := range db.batches {
+			sizes = append(sizes, len(batch))
+		}
+		require.Equal(t, []int{1, 64, 64, 128, 256, 128}, sizes)
+	})
+}
+
 // A client that left before its batch began has nothing written. Seen red
 // with: gone and the context not looked at.
 func TestWhoLeftIsDropped(t *testing.T) {
