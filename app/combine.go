@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -12,9 +13,6 @@ import (
 // processors go to those who are refused, a batch is long in coming, and what is
 // left over from it waits as long again. 512 kept a third of the peak then.
 const maxBatch = 4096
-
-// minBatch is what a batch may always hold, however slow the last one was.
-const minBatch = 64
 
 // askAfter is how long a request waits before its client's context is asked
 // whether the client is still there: that may cost a system call.
@@ -35,7 +33,7 @@ type combiner struct {
 	taken  map[int64]bool     // slots of batches being written
 	writer map[int64]int      // requests of a slot that wait for or are in a write
 	full   map[int64]struct{} // slots whose last answer was ErrSlotFull: a hint, never an answer
-	bound  int                // of the next batch: see learn
+	pace   time.Duration      // what the last batch took, at most half of a call's time
 	closed bool
 	done   sync.WaitGroup // batches under way
 	aside  chan struct{}  // bounds the batches written aside, see writeAside
@@ -68,7 +66,6 @@ func newCombiner(s *Service, b Batcher) *combiner {
 		s: s, b: b,
 		taken: map[int64]bool{}, writer: map[int64]int{}, full: map[int64]struct{}{},
 		aside: make(chan struct{}, s.cfg.Writers),
-		bound: maxBatch,
 	}
 	c.writes = lane{take: c.takeWrites, work: c.writeNow, limit: s.cfg.Batches}
 	c.peeks = lane{take: c.takePeeks, work: c.peek, limit: 1}
@@ -178,7 +175,7 @@ func (c *combiner) takeWrites() []*request {
 	var reserving map[Place]bool
 	rest := c.writes.queue[:0]
 	for i, r := range c.writes.queue {
-		if len(batch) == c.bound {
+		if len(batch) == maxBatch {
 			rest = append(rest, c.writes.queue[i:]...)
 			break
 		}
@@ -213,23 +210,41 @@ func (c *combiner) takeWrites() []*request {
 	return batch
 }
 
-// dropped says whether the request's client is gone, and forgets it then.
+// dropped says whether the request's client is gone, or would be before a
+// batch like the last one is written, and forgets it then.
 func (c *combiner) dropped(r *request) bool {
-	err := r.ctx.Err()
-	if err == nil && time.Since(r.since) > askAfter {
-		err = r.caller.Err()
+	if r.gone {
+		c.s.cfg.Observer.Waiting(-1)
+		return true
 	}
-	if !r.gone && err == nil {
+	err := c.hopeless(r)
+	if err == nil {
 		return false
 	}
-	if !r.gone { // its client's wait has not ended yet, and now ends here
-		r.begun = true
-		r.waited = time.Since(r.since)
-		r.outcome.Err = fmt.Errorf("%w: the client left: %w", ErrBusy, err)
-		close(r.answered)
-	}
+	// Its client's wait has not ended yet, and now ends here.
+	r.begun = true
+	r.outcome.Err = fmt.Errorf("%w: %w", ErrBusy, err)
+	close(r.answered)
 	c.s.cfg.Observer.Waiting(-1)
 	return true
+}
+
+// errTooLate: a batch that nobody waits for any more is work lost, and under
+// more than can be done soon all of them are such.
+var errTooLate = errors.New("too little time is left to write it")
+
+func (c *combiner) hopeless(r *request) error {
+	waited := time.Since(r.since)
+	if err := r.ctx.Err(); err != nil || waited <= askAfter {
+		return err
+	}
+	if err := r.caller.Err(); err != nil {
+		return fmt.Errorf("the client left: %w", err)
+	}
+	if waited+c.pace > c.s.cfg.CallTimeout {
+		return errTooLate
+	}
+	return nil
 }
 
 func (c *combiner) wrote(slotID int64) {

@@ -126,27 +126,22 @@ func TestABatchIsBounded(t *testing.T) {
 	})
 }
 
-// Slow batches are followed by smaller ones, and quick ones by larger ones.
-// Seen red with: the bound left as it is; never raised again.
-func TestASlowBatchIsFollowedByASmallerOne(t *testing.T) {
+// Who could not be answered in time is refused before the batch, not after it.
+// Seen red with: errTooLate not looked for (the old one was written, too).
+func TestWhatWouldComeTooLateIsNotWritten(t *testing.T) {
 	db := stopped()
-	combining(t, db, Config{CallTimeout: time.Minute}, func(t *testing.T, s *Service) {
-		ask(t.Context(), s, reserve(9, "first"))
-		for i := range 1000 {
-			go func() { _, _ = s.do(t.Context(), reserve(int64(i%7+1), fmt.Sprint(i))) }()
-		}
-		synctest.Wait()
-		slow := func() { after(16 * time.Second); db.turn() }
-		slow() // the first
-		slow() // 64, 936 are left
+	combining(t, db, Config{CallTimeout: 10 * time.Second}, func(t *testing.T, s *Service) {
+		first := ask(t.Context(), s, reserve(9, "first"))
+		old := ask(t.Context(), s, reserve(1, "old"))
+		after(3 * time.Second)
+		young := ask(t.Context(), s, reserve(1, "young"))
+		after(5 * time.Second)
+		db.turn() // the first took 8 s, of which 5 count: old has 2 left and young 5
+		requireAnswered(t, nil, first)
+		requireAnswered(t, ErrBusy, old)
+		require.Equal(t, [][]Op{{reserve(9, "first")}, {reserve(1, "young")}}, db.batches)
 		db.turn()
-		db.turn()
-		slow()
-		var sizes []int
-		for _, batch := range db.batches {
-			sizes = append(sizes, len(batch))
-		}
-		require.Equal(t, []int{1, 64, 64, 128, 256, 128}, sizes)
+		requireAnswered(t, nil, young)
 	})
 }
 

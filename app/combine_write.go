@@ -6,24 +6,13 @@ import (
 	"time"
 )
 
-// writeNow writes a batch that waits for no slot.
+// writeNow writes a batch that waits for no slot, and so tells how long one takes.
 func (c *combiner) writeNow(batch []*request) {
 	began := time.Now()
 	c.write(batch, false)
-	c.learn(len(batch), time.Since(began))
-}
-
-// learn bounds the next batch by how long one of n took: its requests are to be
-// answered well within the time that a call may take.
-func (c *combiner) learn(n int, took time.Duration) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case took > c.s.cfg.CallTimeout/4:
-		c.bound = max(minBatch, min(n, c.bound)/2)
-	case n == c.bound:
-		c.bound = min(2*n, maxBatch)
-	}
+	c.pace = min(time.Since(began), c.s.cfg.CallTimeout/2)
+	c.mu.Unlock()
 }
 
 // write writes a batch and answers its requests. wait is that of Batcher.Write.

@@ -39,17 +39,15 @@ type server struct {
 	t       *testing.T
 	db      string
 	timeout time.Duration // of a call
-	slots   int           // that are asked for
 	program string
 	crowd   string // the program that asks
 	next    int64  // number of the next user
 }
 
 // TestOverload asserts ratios of speed in its long form alone: a busy machine
-// makes chance of them. Ten times what the program does when it writes requests
-// together is more than it, and a crowd on the same processors, can exchange at
-// all; so there the crowd offers what it can. One by one, on one slot, ten times
-// are offered indeed.
+// makes chance of them. Ten times what the program does is more than it, and a
+// crowd on the same processors, can exchange at all; so the crowd offers what it
+// can, and the figures say how much that was.
 // Seen red with: the program built with the race detector (memory, and how soon
 // one is refused); in the long form app.maxBatch of 512, on two cores that it
 // shared with the crowd (a third of the peak was left).
@@ -60,24 +58,21 @@ func TestOverload(t *testing.T) {
 		name    string
 		engine  func(testing.TB) string
 		timeout time.Duration
-		slots   int
 		long    bool // in the long form alone
-		args    []string
 	}{
-		{"postgres", engines.Postgres, 5 * time.Second, slots, false, nil},
-		{"sqlite", engines.SQLite, 5 * time.Second, slots, false, nil},
-		{"postgres, short patience", engines.Postgres, 500 * time.Millisecond, slots, true, nil},
-		{"sqlite, short patience", engines.SQLite, 500 * time.Millisecond, slots, true, nil},
-		{"postgres, one by one", engines.Postgres, 5 * time.Second, 1, true, []string{"--no-combine"}},
+		{"postgres", engines.Postgres, 5 * time.Second, false},
+		{"sqlite", engines.SQLite, 5 * time.Second, false},
+		{"postgres, short patience", engines.Postgres, 500 * time.Millisecond, true},
+		{"sqlite, short patience", engines.SQLite, 500 * time.Millisecond, true},
 	} {
 		if c.long && !served.Long() {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
 			db := c.engine(t)
-			s, err := served.Start(t, program, db, "127.0.0.1:0", append(c.args, "--call-timeout", c.timeout.String())...)
+			s, err := served.Start(t, program, db, "127.0.0.1:0", "--call-timeout", c.timeout.String())
 			require.NoError(t, err)
-			o := &server{Server: s, t: t, db: db, timeout: c.timeout, slots: c.slots, program: program, crowd: crowd}
+			o := &server{Server: s, t: t, db: db, timeout: c.timeout, program: program, crowd: crowd}
 			o.publish()
 			o.overload(o.peak())
 		})
@@ -86,7 +81,7 @@ func TestOverload(t *testing.T) {
 
 // publish makes the slots; a new database gives them the ids from 1 on.
 func (s *server) publish() {
-	for n := range s.slots {
+	for n := range slots {
 		status, body := s.call(http.MethodPost, "/slots", `{"starts_at":"2096-05-02T09:00:00Z","ends_at":"2096-05-02T09:30:00Z","capacity":1000000}`)
 		require.Equal(s.t, http.StatusCreated, status, body)
 		require.Contains(s.t, body, fmt.Sprintf(`{"id":%d,`, n+1))
@@ -120,11 +115,16 @@ func (s *server) overload(peak float64) {
 		peak, times*peak, span, offered, connections, good, 100*good/peak, seen.Waits["201"].Median, seen.Waits["201"].P99, seen.Waits["201"].Longest,
 		busy, seen.Waits["503"].Median, seen.Waits["503"].P99, most, memory>>20)
 
+	allowed, answered := []string{"201", "503 busy"}, 0
+	if s.timeout < time.Second { // of a commit that took longer nobody can say what became of it
+		allowed = append(allowed, "503 database-unavailable")
+	}
 	for what, n := range seen.Answers {
-		assert.Contains(s.t, []string{"201", "503 busy"}, what, "%d times", n)
+		assert.Contains(s.t, allowed, what, "%d times", n)
+		answered += n
 	}
 	assert.NotEmpty(s.t, seen.Accepted, "nobody was served")
-	assert.Equal(s.t, seen.Due-seen.Unsent, len(seen.Accepted)+len(seen.Refused), "each request is answered")
+	assert.Equal(s.t, seen.Due-seen.Unsent, answered, "each request is answered")
 	assert.LessOrEqual(s.t, most, queue+inBatches, "the queue is bounded")
 	assert.Less(s.t, memory, int64(1)<<30)
 	// Whoever is refused for want of time is so after s.timeout; a machine with
@@ -132,9 +132,7 @@ func (s *server) overload(peak float64) {
 	assert.Less(s.t, seen.Waits["503"].Median, s.timeout+time.Second)
 	assert.Less(s.t, seen.Waits["201"].Longest, 2*s.timeout+5*time.Second)
 	if served.Long() {
-		if s.slots == 1 {
-			assert.NotZero(s.t, busy, "this was no overload")
-		}
+		assert.NotZero(s.t, busy, "this was no overload")
 		assert.GreaterOrEqual(s.t, good, .8*peak)
 		assert.Less(s.t, seen.Waits["201"].P99, s.timeout+time.Second)
 		if s.timeout > time.Second {
@@ -183,7 +181,7 @@ type seen struct {
 func (s *server) ask(clients int, rate float64, span time.Duration) (seen seen) {
 	s.t.Helper()
 	cmd := exec.Command(s.crowd, "-address", s.Address, "-connections", strconv.Itoa(clients), "-rate", fmt.Sprint(rate),
-		"-span", span.String(), "-slots", strconv.Itoa(s.slots), "-first", strconv.FormatInt(s.next, 10))
+		"-span", span.String(), "-slots", strconv.Itoa(slots), "-first", strconv.FormatInt(s.next, 10))
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

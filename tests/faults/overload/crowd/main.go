@@ -160,7 +160,7 @@ func (c *client) ask(number, slots int64) error {
 		c.inTime++
 	}
 	c.answers[what]++
-	c.ids[status] = append(c.ids[status], number)
+	c.ids[what] = append(c.ids[what], number)
 	c.waits[status] = append(c.waits[status], now.Sub(sent))
 	return nil
 }
@@ -222,7 +222,7 @@ func (s Seen) add(clients []*client) Seen {
 		}
 		s.InTime += c.inTime
 		s.Accepted = append(s.Accepted, c.ids["201"]...)
-		s.Refused = append(s.Refused, c.ids["503"]...)
+		s.Refused = append(s.Refused, c.ids["503 busy"]...)
 	}
 	for status, w := range waits {
 		slices.Sort(w)
