@@ -33,7 +33,7 @@ type combiner struct {
 	taken  map[int64]bool     // slots of batches being written
 	writer map[int64]int      // requests of a slot that wait for or are in a write
 	full   map[int64]struct{} // slots whose last answer was ErrSlotFull: a hint, never an answer
-	pace   time.Duration      // what the last batch took, at most half of a call's time
+	pace   time.Duration      // what the last batch took, at most a quarter of a call's time
 	closed bool
 	done   sync.WaitGroup // batches under way
 	aside  chan struct{}  // bounds the batches written aside, see writeAside

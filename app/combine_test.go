@@ -136,7 +136,7 @@ func TestWhatWouldComeTooLateIsNotWritten(t *testing.T) {
 		after(3 * time.Second)
 		young := ask(t.Context(), s, reserve(1, "young"))
 		after(5 * time.Second)
-		db.turn() // the first took 8 s, of which 5 count: old has 2 left and young 5
+		db.turn() // the first took 8 s, of which 2.5 count: old has 2 left and young 5
 		requireAnswered(t, nil, first)
 		requireAnswered(t, ErrBusy, old)
 		require.Equal(t, [][]Op{{reserve(9, "first")}, {reserve(1, "young")}}, db.batches)

@@ -11,7 +11,7 @@ func (c *combiner) writeNow(batch []*request) {
 	began := time.Now()
 	c.write(batch, false)
 	c.mu.Lock()
-	c.pace = min(time.Since(began), c.s.cfg.CallTimeout/2)
+	c.pace = min(time.Since(began), c.s.cfg.CallTimeout/4)
 	c.mu.Unlock()
 }
 

@@ -133,9 +133,9 @@ func (s *server) overload(peak float64) {
 	assert.Less(s.t, seen.Waits["201"].Longest, 2*s.timeout+5*time.Second)
 	if served.Long() {
 		assert.NotZero(s.t, busy, "this was no overload")
-		assert.GreaterOrEqual(s.t, good, .8*peak)
 		assert.Less(s.t, seen.Waits["201"].P99, s.timeout+time.Second)
-		if s.timeout > time.Second {
+		if s.timeout > time.Second { // with little patience much is given up while it waits in the sockets
+			assert.GreaterOrEqual(s.t, good, .8*peak)
 			assert.Less(s.t, seen.Waits["503"].Median, s.timeout/5)
 		}
 	}
