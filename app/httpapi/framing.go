@@ -43,7 +43,7 @@ func misread(h *fasthttp.RequestHeader) (string, framing) {
 		return "The request has more than one Content-Length.", f
 	case f.codings > 0 && f.lengths > 0:
 		return "The request has a Transfer-Encoding and a Content-Length.", f
-	case f.codings > 1 || f.codings > 0 && !(f.chunked && h.IsHTTP11()):
+	case f.codings > 1 || f.codings > 0 && (!f.chunked || !h.IsHTTP11()):
 		return "The one Transfer-Encoding that is taken is chunked, in HTTP/1.1.", f
 	}
 	return "", f

@@ -184,8 +184,8 @@ func timeCursorText(list byte, at *app.SlotCursor) string {
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(b, uint64(at.ID)))
 }
 
-func (q *query) idCursor(list byte) (id int64) {
-	q.cursor(list, func(b []byte) bool {
+func (q *query) idCursor() (id int64) {
+	q.cursor(reservationCursor, func(b []byte) bool {
 		if len(b) != 8 {
 			return false
 		}
@@ -195,11 +195,11 @@ func (q *query) idCursor(list byte) (id int64) {
 	return id
 }
 
-func idCursorText(list byte, id int64) string {
+func idCursorText(id int64) string {
 	if id == 0 {
 		return ""
 	}
-	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64([]byte{list}, uint64(id)))
+	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64([]byte{reservationCursor}, uint64(id)))
 }
 
 func (q *query) keyCursor(list byte) (key string) {

@@ -68,7 +68,7 @@ func (s *Server) listReservations(c *fiber.Ctx, q *query) error {
 	if err != nil {
 		return err
 	}
-	after, limit := q.idCursor(reservationCursor), q.limit()
+	after, limit := q.idCursor(), q.limit()
 	if err := q.err(); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *Server) listReservations(c *fiber.Ctx, q *query) error {
 	if err != nil {
 		return err
 	}
-	return replyPage(s, c, q, page.Items, idCursorText(reservationCursor, page.Next), appendReservation)
+	return replyPage(s, c, q, page.Items, idCursorText(page.Next), appendReservation)
 }
 
 // place takes the slot and the user that a path names.

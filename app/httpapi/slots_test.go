@@ -236,7 +236,7 @@ func TestBadQueries(t *testing.T) {
 		"/slots?cursor=abc":                                        {"cursor"},
 		"/slots?cursor=%21":                                        {"cursor"},
 		"/slots?cursor=" + late:                                    {"cursor"},
-		"/slots?cursor=" + idCursorText(reservationCursor, 5):      {"cursor"},
+		"/slots?cursor=" + idCursorText(5):                         {"cursor"},
 		"/slots/1/reservations?cursor=" + timeCursorText('s', &app.SlotCursor{}):      {"cursor"},
 		"/slots/1/reservations?cursor=" + cursor("r\xff\xff\xff\xff\xff\xff\xff\xff"): {"cursor"},
 		"/slots/1/reservations?from=2026-06-01T00:00:00Z":                             {"from"},

@@ -229,7 +229,7 @@ func explained(resp *http.Response, body []byte) string {
 		return fmt.Sprintf("%d %q", resp.StatusCode, body)
 	}
 	answer := fmt.Sprintf("%d %s", resp.StatusCode, problem.Code)
-	if resp.StatusCode == 503 && resp.Header.Get("Retry-After") == "" {
+	if resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") == "" {
 		answer += " without Retry-After"
 	}
 	return answer
