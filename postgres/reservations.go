@@ -168,6 +168,10 @@ func (s *Store) look(ctx context.Context, conn *pgxpool.Conn, ops []app.Op, wait
 // lone reserves in one round trip where nothing stands in the way. It refuses
 // nothing: what it does not do is looked at and judged as usual.
 func (s *Store) lone(ctx context.Context, conn *pgxpool.Conn, op app.Op) (r app.Reservation, ok bool, err error) {
+	if gone(conn.Conn().PgConn().Conn()) { // or COMMIT, sent with the rest, would have an unknown outcome
+		_ = conn.Conn().Close(ctx) // so that the pool lets go of it
+		return r, false, fmt.Errorf("%w: it was closed while it rested", app.ReasonConnection)
+	}
 	var id int64
 	var status string
 	var created, expires pgtype.Timestamptz

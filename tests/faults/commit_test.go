@@ -180,7 +180,9 @@ func someoneElseComesWhileACommitIsCut(t *testing.T, c *city) {
 // Without a server to ask, the client is told so, and may ask again.
 // Seen red with: giveUp not making ErrUnavailable of ErrOutcomeUnknown (only
 // where the retries run out); app.alone answering success unasked;
-// postgres.isNetwork returning false (a dead connection reached the client).
+// postgres.isNetwork returning false (a dead connection reached the client);
+// postgres.gone returning false (who had a place was told 201, since what was
+// sent on a dead connection might have been done).
 func theServerStaysAwayAfterACut(t *testing.T, c *city) {
 	c.ways(t, func(t *testing.T, c *city, r replica, where side) {
 		slot := c.slot(2)
