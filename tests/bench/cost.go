@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 )
@@ -13,7 +15,11 @@ import (
 // slot, a page of slots among many, a page of one slot's reservations. One
 // client after the other, so that the figure is the work and not the queue.
 func (b *bench) costOfSize(ctx context.Context, dir, binary string) error {
-	c, err := startCluster(ctx, dir+"/cost")
+	dir = filepath.Join(dir, "cost")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	c, err := startCluster(ctx, dir)
 	if err != nil {
 		return err
 	}
