@@ -67,7 +67,7 @@ type claim struct {
 // neither the adapter nor the trigger looking at other bookings.
 func rangeChurn(t *testing.T, db app.Store, d desk) {
 	resource(t, db, "room", app.KindPlace)
-	end := time.Now().Add(period(2 * time.Second))
+	end := time.Now().Add(period(10 * time.Second))
 	var mu sync.Mutex
 	var all []claim
 	errs := atOnce(64, func(i int) error {
