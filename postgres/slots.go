@@ -104,6 +104,9 @@ func (s *Store) EditSlot(ctx context.Context, id, version int64, e app.SlotEdit)
 			}
 		}
 		_, err = tx.Exec(ctx, query("slot_edit"), id, slot.StartsAt, slot.EndsAt, slot.Capacity, slot.Version)
+		if errors.Is(translate(err), app.ErrSlotFull) { // a hold has expired since, and counts until the next try
+			err = fmt.Errorf("%w: %s", app.ErrTransient, err.Error()) // no longer a full slot to anyone
+		}
 		return err
 	})
 	return slot, err

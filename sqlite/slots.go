@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -99,6 +100,9 @@ func (s *Store) EditSlot(ctx context.Context, id, version int64, e app.SlotEdit)
 			}
 		}
 		_, err = tx.ExecContext(ctx, query("slot_edit"), id, slot.StartsAt.UnixMicro(), slot.EndsAt.UnixMicro(), slot.Capacity, slot.Version)
+		if brokeCapacity(err) { // a hold has expired since, and counts until the next try
+			err = fmt.Errorf("%w: %s", app.ErrTransient, err.Error())
+		}
 		return err
 	})
 	return slot, err
