@@ -104,9 +104,6 @@ func (s *Store) EditSlot(ctx context.Context, id, version int64, e app.SlotEdit)
 			}
 		}
 		_, err = tx.Exec(ctx, query("slot_edit"), id, slot.StartsAt, slot.EndsAt, slot.Capacity, slot.Version)
-		if errors.Is(translate(err), app.ErrSlotFull) { // a hold has expired since, and counts until the next try
-			err = fmt.Errorf("%w: %s", app.ErrTransient, err.Error()) // no longer a full slot to anyone
-		}
 		return err
 	})
 	return slot, err
@@ -144,7 +141,7 @@ func lockSlot(ctx context.Context, tx pgx.Tx, id int64) (app.Slot, error) {
 			return app.Slot{}, err
 		}
 	}
-	slot, err := scanSlot(tx.QueryRow(ctx, query("slot_get"), id))
+	slot, err := scanSlot(tx.QueryRow(ctx, query("slot_locked"), id))
 	return slot, rowOr(err, app.ErrSlotNotFound)
 }
 

@@ -63,10 +63,3 @@ func meaningOf(err error) error {
 	}
 	return nil
 }
-
-// brokeCapacity says whether a statement on slots itself, where no trigger
-// speaks first, would have left more reserved than the capacity.
-func brokeCapacity(err error) bool {
-	var lite *driver.Error
-	return errors.As(err, &lite) && lite.Code() == code.SQLITE_CONSTRAINT_CHECK && strings.Contains(lite.Error(), "slots_capacity")
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -100,9 +99,6 @@ func (s *Store) EditSlot(ctx context.Context, id, version int64, e app.SlotEdit)
 			}
 		}
 		_, err = tx.ExecContext(ctx, query("slot_edit"), id, slot.StartsAt.UnixMicro(), slot.EndsAt.UnixMicro(), slot.Capacity, slot.Version)
-		if brokeCapacity(err) { // a hold has expired since, and counts until the next try
-			err = fmt.Errorf("%w: %s", app.ErrTransient, err.Error())
-		}
 		return err
 	})
 	return slot, err
@@ -134,7 +130,7 @@ func slotToChange(ctx context.Context, tx *sql.Tx, id int64) (app.Slot, error) {
 	if _, err := tx.ExecContext(ctx, query("expire_holds"), list([]int64{id})); err != nil {
 		return app.Slot{}, err
 	}
-	slot, err := scanSlot(tx.QueryRowContext(ctx, query("slot_get"), id))
+	slot, err := scanSlot(tx.QueryRowContext(ctx, query("slot_locked"), id))
 	return slot, rowOr(err, app.ErrSlotNotFound)
 }
 
