@@ -77,7 +77,7 @@ func up(ctx context.Context, p *goose.Provider) (done []Step, err error) {
 	const tries = 10
 	for range tries {
 		if err = notNewer(ctx, p); err != nil {
-			time.Sleep(20 * time.Millisecond) // for the other one to be done
+			pause(ctx)
 			continue
 		}
 		var results []*goose.MigrationResult
@@ -92,9 +92,20 @@ func up(ctx context.Context, p *goose.Provider) (done []Step, err error) {
 		if err == nil {
 			return done, nil
 		}
-		time.Sleep(20 * time.Millisecond)
+		pause(ctx)
 	}
 	return done, fmt.Errorf("migrate: %w", err)
+}
+
+// pause lets another process do its step, unless ctx ends first: then the next
+// try says so.
+func pause(ctx context.Context) {
+	timer := time.NewTimer(20 * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // notNewer refuses a schema that this program does not know.

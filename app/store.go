@@ -98,8 +98,8 @@ type Batcher interface {
 	// When it returns an error nothing is known to be written and no op was
 	// judged. With wait it waits for slots that another transaction has
 	// locked; without, their ops get ErrTransient and the others go on (an
-	// engine that locks the whole database always waits). A Confirm or Cancel must not follow a Reserve of the same slot
-	// and user within ops.
+	// engine that locks the whole database always waits). A Confirm or Cancel
+	// must not follow a Reserve of the same slot and user within ops.
 	Write(ctx context.Context, ops []Op, wait bool) ([]Outcome, error)
 	// Peek answers without a lock, from one snapshot taken after the call
 	// began, which of these Reserve ops are refused at that moment:

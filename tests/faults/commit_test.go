@@ -38,7 +38,7 @@ func sides() map[string]side {
 	return map[string]side{"commit lost": statementLost, "answer lost": answerLost, "answer torn": answerTorn}
 }
 
-// Seen red with: postgres.Store.keep returning the error of a connection that
+// Seen red with: postgres.Store.commit returning the error of a connection that
 // broke behind COMMIT's answer (it reached the client as it was);
 // postgres.afterCommit returning translate(err) (the client got
 // ErrUnavailable); in app.alone, the case of ErrAlreadyReserved taken out, and

@@ -87,7 +87,7 @@ func (c *crowd) play(seed uint64) {
 			})
 		}
 		done.Wait()
-		time.Sleep(250 * time.Millisecond)
+		time.Sleep(250 * time.Millisecond) // so that holds expire between bursts, not only within
 	}
 	for _, r := range c.slots { // how it ended is part of the history
 		c.ask(clients, rand.New(rand.NewPCG(seed, 0)), r, asked{kind: readSlot})
