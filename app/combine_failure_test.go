@@ -1,6 +1,7 @@
 package app
 
 import (
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -221,5 +222,35 @@ func TestALockThatStaysIsBusy(t *testing.T) {
 		next := ask(t.Context(), s, reserve(1, "next"))
 		after(10 * time.Second)
 		requireAnswered(t, nil, next)
+	})
+}
+
+// A panic is the answer to the request that it came of; the others are written,
+// and the next one is. Seen red with: app.guarded calling try bare.
+func TestAPanicInABatch(t *testing.T) {
+	db := stopped()
+	panics := func(op Op) bool { return op.UserID == "bad" }
+	db.write = func(ops []Op, _ bool) ([]Outcome, error) {
+		if slices.ContainsFunc(ops, panics) {
+			panic("a bug")
+		}
+		return fine(ops), nil
+	}
+	db.single = func(op Op) error {
+		if panics(op) {
+			panic("a bug")
+		}
+		return nil
+	}
+	combining(t, db, Config{}, func(t *testing.T, s *Service) {
+		good, bad := pair(t, db, s)
+		db.turn()
+		requireAnswered(t, nil, good)
+		require.True(t, bad.done)
+		require.ErrorContains(t, bad.err, "panic: a bug")
+		db.start()
+		alone := ask(t.Context(), s, reserve(1, "bad"))
+		require.ErrorContains(t, alone.err, "panic: a bug", "in its own goroutine, too")
+		requireAnswered(t, nil, ask(t.Context(), s, reserve(1, "next")))
 	})
 }
