@@ -4,61 +4,29 @@
 package program
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slotkeeper/tests/engines"
+	"slotkeeper/tests/served"
 )
 
 // binary is the built program; TestMain sets it once for all tests.
 var binary string
 
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
-
-func buildAndRun(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "slotkeeper-program-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "slotkeeper")
-	build := exec.Command("go", "build", "-o", binary, "-ldflags", "-X main.version=v0.0.0-test", "../..")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
-		return 1
-	}
-	return engines.Main(m)
-}
-
-// lookAtSources lists the folders that the program is built from. go test keeps
-// a result as long as what the tests opened is unchanged, and does not see what
-// a child builds from: a program broken since would pass from the cache. Only
-// what is opened while tests run counts, so TestMain would be too early.
-func lookAtSources() error {
-	return filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && path != "../.." && strings.HasPrefix(d.Name(), ".") {
-			return fs.SkipDir
-		}
-		return err
-	})
+func TestMain(m *testing.M) {
+	served.Main(m, func(built string) { binary = built }, "-ldflags", "-X main.version=v0.0.0-test")
 }
 
 // patience bounds what a test waits for.
@@ -77,7 +45,7 @@ type result struct {
 // environment's own settings.
 func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
-	require.NoError(t, lookAtSources())
+	require.NoError(t, served.LookAtSources())
 	cmd := exec.Command(binary, args...)
 	cmd.Dir = t.TempDir()
 	for _, pair := range os.Environ() {
@@ -123,77 +91,41 @@ func start(t *testing.T, cmd *exec.Cmd) (wait func() result) {
 
 // server is a running slotkeeper serve.
 type server struct {
-	t    *testing.T
-	cmd  *exec.Cmd
-	url  string // http://127.0.0.1:PORT
-	done chan struct{}
-
-	mu  sync.Mutex
-	log strings.Builder
+	t   *testing.T
+	of  *served.Server
+	url string // http://127.0.0.1:PORT
 }
 
 // serve starts the program on a free port and waits until it says where it
 // listens. It is ended with the test.
 func serve(t *testing.T, db string, args ...string) *server {
 	t.Helper()
-	args = append([]string{"serve", "--db", db, "--listen", "127.0.0.1:0", "--log-format", "json"}, args...)
-	s := &server{t: t, cmd: command(t, nil, args...), done: make(chan struct{})}
-	stderr, err := s.cmd.StderrPipe()
+	of, err := served.Start(t, binary, db, "127.0.0.1:0", args...)
 	require.NoError(t, err)
-	require.NoError(t, s.cmd.Start())
-	address := make(chan string, 1)
-	go s.read(stderr, address)
+	s := &server{t: t, of: of, url: of.URL()}
 	t.Cleanup(func() {
-		_ = s.cmd.Process.Kill() // it may have ended
-		<-s.done
+		of.Kill()
 		assert.NotContains(t, s.logged(), secret)
 	})
-	select {
-	case s.url = <-address:
-	case <-s.done:
-		t.Fatal("the program ended: " + s.logged())
-	case <-time.After(patience):
-		t.Fatal("the program does not listen: " + s.logged())
-	}
 	return s
 }
 
-// read keeps the log and finds the address in it.
-func (s *server) read(stderr io.Reader, address chan<- string) {
-	defer close(s.done)
-	lines := bufio.NewScanner(stderr)
-	for lines.Scan() {
-		s.mu.Lock()
-		s.log.WriteString(lines.Text() + "\n")
-		s.mu.Unlock()
-		var entry struct{ Msg, Address string }
-		if json.Unmarshal(lines.Bytes(), &entry) == nil && entry.Msg == "serving" {
-			address <- entry.Address
-		}
-	}
-	_ = s.cmd.Wait() // exitCode looks at what it was
-}
+func (s *server) logged() string { return s.of.Log() }
 
-func (s *server) logged() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.log.String()
-}
-
-func (s *server) signal(sig syscall.Signal) {
+func (s *server) signal(sig os.Signal) {
 	s.t.Helper()
-	require.NoError(s.t, s.cmd.Process.Signal(sig))
+	require.NoError(s.t, s.of.Signal(sig))
 }
 
 // exitCode waits for the end; -1 stands for an end by a signal.
 func (s *server) exitCode() int {
 	s.t.Helper()
 	select {
-	case <-s.done:
+	case <-s.of.Done():
 	case <-time.After(patience):
 		s.t.Fatal("the program does not end: " + s.logged())
 	}
-	return s.cmd.ProcessState.ExitCode()
+	return s.of.ExitCode()
 }
 
 // answer is a response that was read.

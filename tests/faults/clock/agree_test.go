@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"slotkeeper/tests/faults/served"
+	"slotkeeper/tests/served"
 )
 
 // Each process, whichever clock it has, takes a hold for live until the

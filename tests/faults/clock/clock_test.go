@@ -23,7 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slotkeeper/tests/engines"
-	"slotkeeper/tests/faults/served"
+	"slotkeeper/tests/served"
 )
 
 // The program as it is built for others is not used here: see shifting.

@@ -13,7 +13,7 @@ import (
 	_ "modernc.org/sqlite" // for the statement that breaks the file
 
 	"slotkeeper/tests/engines"
-	"slotkeeper/tests/faults/served"
+	"slotkeeper/tests/served"
 )
 
 // A program that locks no slot before it decides, on tables that no longer

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slotkeeper/tests/engines"
-	"slotkeeper/tests/faults/served"
+	"slotkeeper/tests/served"
 )
 
 // built is the program under test. It is set once, before the first test.

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"slotkeeper/tests/engines"
-	"slotkeeper/tests/faults/served"
+	"slotkeeper/tests/served"
 
 	"github.com/stretchr/testify/require"
 )

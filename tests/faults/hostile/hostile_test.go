@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"slotkeeper/tests/faults/served"
+	"slotkeeper/tests/served"
 
 	"github.com/stretchr/testify/require"
 )

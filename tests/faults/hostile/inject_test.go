@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"slotkeeper/tests/faults/served"
+	"slotkeeper/tests/served"
 )
 
 // payloads try to end what they stand in: a literal, a comment, a name, a line

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"slotkeeper/tests/engines"
-	"slotkeeper/tests/faults/served"
+	"slotkeeper/tests/served"
 
 	"github.com/stretchr/testify/require"
 )

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"slotkeeper/tests/engines"
-	"slotkeeper/tests/faults/served"
+	"slotkeeper/tests/served"
 )
 
 // The process is killed again and again, at moments that the answers decide,

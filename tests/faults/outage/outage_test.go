@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slotkeeper/tests/faults/served"
+	"slotkeeper/tests/served"
 )
 
 // binary is the built program; TestMain sets it once for all tests.

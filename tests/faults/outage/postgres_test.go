@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"slotkeeper/tests/faults/served"
+	"slotkeeper/tests/served"
 )
 
 // fault is a way to take a database away and give it back.

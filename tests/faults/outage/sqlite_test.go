@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slotkeeper/tests/engines"
-	"slotkeeper/tests/faults/served"
+	"slotkeeper/tests/served"
 )
 
 // TestSQLite takes from an SQLite file what it needs. Reading goes on in each

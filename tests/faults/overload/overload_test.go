@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slotkeeper/tests/engines"
-	"slotkeeper/tests/faults/served"
+	"slotkeeper/tests/served"
 )
 
 func TestMain(m *testing.M) { os.Exit(engines.Main(m)) }

@@ -1,12 +1,14 @@
-// Package served runs the built program as its own process for tests that
-// break it, or what it stands on, from outside.
+// Package served builds the program and runs it as its own process, for tests
+// that look at it from outside, or break it, or what it stands on.
 package served
 
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -38,21 +40,21 @@ func Figures(t testing.TB, format string, args ...any) {
 	t.Logf("FIGURES %s", fmt.Sprintf(format, args...))
 }
 
-// Main builds the program, runs the tests of a package and ends the process;
-// binary is handed to the tests by set.
-func Main(m *testing.M, set func(binary string)) {
-	os.Exit(buildAndRun(m, set))
+// Main builds the program, with further flags of `go build`, runs the tests of a
+// package and ends the process; binary is handed to the tests by set.
+func Main(m *testing.M, set func(binary string), flags ...string) {
+	os.Exit(buildAndRun(m, set, flags))
 }
 
-func buildAndRun(m *testing.M, set func(binary string)) int {
-	dir, err := os.MkdirTemp("", "slotkeeper-faults-")
+func buildAndRun(m *testing.M, set func(binary string), flags []string) int {
+	dir, err := os.MkdirTemp("", "slotkeeper-served-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "slotkeeper")
-	args := []string{"build", "-o", binary}
+	args := append([]string{"build", "-o", binary}, flags...)
 	if raceEnabled {
 		args = append(args, "-race")
 	}
@@ -62,6 +64,34 @@ func buildAndRun(m *testing.M, set func(binary string)) int {
 	}
 	set(binary)
 	return engines.Main(m)
+}
+
+// LookAtSources lists the folders that the program is built from. go test keeps
+// a result as long as what the tests opened is unchanged, and does not see what
+// a child builds from: a program broken since would pass from the cache. Only
+// what is opened while tests run counts, so Main would be too early.
+func LookAtSources() error {
+	root, err := os.Getwd()
+	for err == nil && !isFile(filepath.Join(root, "go.mod")) {
+		if root == filepath.Dir(root) {
+			err = errors.New("no go.mod above the tests")
+		}
+		root = filepath.Dir(root)
+	}
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
+			return fs.SkipDir
+		}
+		return err
+	})
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // Server is a running `slotkeeper serve`.
@@ -84,6 +114,9 @@ func (s *Server) URL() string { return "http://" + s.Address }
 // not. It is killed with the test, and with this process.
 func Start(t testing.TB, binary, db, listen string, args ...string) (*Server, error) {
 	t.Helper()
+	if err := LookAtSources(); err != nil {
+		return nil, err
+	}
 	args = append([]string{"serve", "--db", db, "--listen", listen, "--log-format", "json"}, args...)
 	s := &Server{cmd: exec.Command(binary, args...), done: make(chan struct{})}
 	s.cmd.Dir = t.TempDir()
@@ -151,13 +184,19 @@ func (s *Server) Kill() {
 	<-s.done
 }
 
-// Stop asks the process to end (SIGTERM), waits, and returns its exit code; -1
-// stands for an end by a signal.
+// Stop asks the process to end (SIGTERM), waits, and returns its exit code.
 func (s *Server) Stop() int {
-	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	_ = s.Signal(syscall.SIGTERM) // it may have ended
 	<-s.done
-	return s.cmd.ProcessState.ExitCode()
+	return s.ExitCode()
 }
+
+// Signal sends the process a signal.
+func (s *Server) Signal(sig os.Signal) error { return s.cmd.Process.Signal(sig) }
+
+// ExitCode is that of a process which has ended (see Done); -1 stands for an
+// end by a signal.
+func (s *Server) ExitCode() int { return s.cmd.ProcessState.ExitCode() }
 
 // Done is closed when the process has ended.
 func (s *Server) Done() <-chan struct{} { return s.done }
