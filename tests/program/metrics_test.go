@@ -74,6 +74,7 @@ func TestMetricsOfALockedFile(t *testing.T) {
 }
 
 // Rows that came past the guard are counted, and no longer once they are gone.
+// Seen red with: SetOverbooked taken out of jobs.go.
 func TestMetricsOfOverbooking(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		db := newDB(t)
@@ -99,7 +100,9 @@ func TestMetricsOfOverbooking(t *testing.T) {
 	})
 }
 
-// Another program holds a slot; requests gather before it.
+// Another program holds a slot; requests gather before it. Seen red with:
+// LockWaited taken out of postgres.Store.look; Retried(ReasonLocked) out of
+// app.combiner.answer.
 func TestMetricsOfAHeldSlot(t *testing.T) {
 	const hold, crowd = 200 * time.Millisecond, 5
 	p := beside(t)

@@ -133,7 +133,8 @@ var (
 // given are the labels that Prometheus adds to what it scrapes.
 var given = []string{"job", "instance"}
 
-// What is watched is there, under that name and with those labels.
+// What is watched is there, under that name and with those labels. Seen red
+// with: a metric misspelt in the dashboard, an outcome in an alert.
 func TestWhatIsWatchedIsServed(t *testing.T) {
 	page := used(t)
 	watched := map[string]bool{}
