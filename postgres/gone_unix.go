@@ -25,9 +25,10 @@ func gone(c net.Conn) bool {
 	}
 	var n int
 	var peeked error
-	err = raw.Read(func(fd uintptr) bool {
+	// Control, not Read, which would wait for whoever reads: after a write that
+	// took long, pgconn's background reader may, until the next answer comes.
+	err = raw.Control(func(fd uintptr) {
 		n, _, peeked = syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK)
-		return true // whatever came of it: it is not waited for
 	})
 	switch {
 	case err != nil:

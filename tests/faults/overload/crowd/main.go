@@ -143,10 +143,17 @@ func (c crowd) pace(begun time.Time, turns chan<- struct{}) (due, unsent int) {
 	}
 }
 
+// hang is when an answer is no longer waited for: far beyond any time that a
+// call may take on a machine with other work.
+const hang = time.Minute
+
 // ask sends one request and notes its answer.
 func (c *client) ask(number, slots int64) error {
 	body := fmt.Sprintf(`{"user_id":"%d"}`, number)
 	sent := time.Now()
+	if err := c.conn.SetDeadline(sent.Add(hang)); err != nil {
+		return err
+	}
 	if _, err := fmt.Fprintf(c.conn, "POST /slots/%d/reservations HTTP/1.1\r\nHost: crowd\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		number%slots+1, len(body), body); err != nil {
 		return err
