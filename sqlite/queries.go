@@ -1,6 +1,11 @@
 package sqlite
 
-import "strings"
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"sync"
+)
 
 var statements = loadStatements()
 
@@ -22,4 +27,48 @@ func query(name string) string {
 		panic("no statement sql/" + name + ".sql")
 	}
 	return sql
+}
+
+// prepared keeps the statements of a batch ready on the writer's connection: to
+// parse them and their triggers took as long as to book with them.
+type prepared struct {
+	mu   sync.Mutex
+	list map[string]*sql.Stmt // by text
+}
+
+// on prepares what is not prepared yet. It must not be called in a transaction,
+// which has the writer's only connection.
+func (p *prepared) on(ctx context.Context, writer *sql.DB) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.list != nil {
+		return nil
+	}
+	list := map[string]*sql.Stmt{}
+	for _, name := range []string{"expire_holds", "scene_slots", "scene_places", "scene_expired", "confirm", "cancel", "reserve"} {
+		stmt, err := writer.PrepareContext(ctx, query(name))
+		if err != nil {
+			for _, stmt := range list {
+				_ = stmt.Close() // what could not be prepared is the error
+			}
+			return err
+		}
+		list[query(name)] = stmt
+	}
+	p.list = list
+	return nil
+}
+
+// preparedTx is a transaction that runs prepared statements as such.
+type preparedTx struct {
+	*sql.Tx
+	list map[string]*sql.Stmt
+}
+
+func (t preparedTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return t.StmtContext(ctx, t.list[query]).QueryContext(ctx, args...)
+}
+
+func (t preparedTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return t.StmtContext(ctx, t.list[query]).ExecContext(ctx, args...)
 }

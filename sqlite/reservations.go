@@ -63,7 +63,11 @@ func (s *Store) ReserveAll(ctx context.Context, rs []app.NewReservation) ([]app.
 // from its start. With all it writes everything or, returning *app.ManyError,
 // nothing.
 func (s *Store) write(ctx context.Context, ops []app.Op, all bool) (outcomes []app.Outcome, err error) {
-	err = s.tx(ctx, func(tx *sql.Tx) error {
+	if err := s.batch.on(ctx, s.writer); err != nil {
+		return nil, translate(err)
+	}
+	err = s.tx(ctx, func(plain *sql.Tx) error {
+		tx := preparedTx{plain, s.batch.list}
 		sc, err := s.look(ctx, tx, ops)
 		if err != nil {
 			return err
@@ -81,7 +85,7 @@ func (s *Store) write(ctx context.Context, ops []app.Op, all bool) (outcomes []a
 }
 
 // look expires the slots' holds and reads what Decide needs.
-func (s *Store) look(ctx context.Context, tx *sql.Tx, ops []app.Op) (app.Scene, error) {
+func (s *Store) look(ctx context.Context, tx querier, ops []app.Op) (app.Scene, error) {
 	ids, at := places(ops)
 	if _, err := tx.ExecContext(ctx, query("expire_holds"), ids); err != nil {
 		return app.Scene{}, err
@@ -98,7 +102,7 @@ func (s *Store) look(ctx context.Context, tx *sql.Tx, ops []app.Op) (app.Scene, 
 	return sc, err
 }
 
-func scene(ctx context.Context, tx *sql.Tx, slots, reservations, ids, at string) (app.Scene, error) {
+func scene(ctx context.Context, tx querier, slots, reservations, ids, at string) (app.Scene, error) {
 	sc := app.Scene{Slots: map[int64]app.Slot{}, Live: map[app.Place]app.Reservation{}, Expired: map[app.Place]bool{}}
 	var slot app.Slot
 	var starts, now micros
@@ -116,7 +120,7 @@ func scene(ctx context.Context, tx *sql.Tx, slots, reservations, ids, at string)
 }
 
 // keep writes the plan.
-func (s *Store) keep(ctx context.Context, tx *sql.Tx, plan app.Plan) error {
+func (s *Store) keep(ctx context.Context, tx querier, plan app.Plan) error {
 	if err := onRows(ctx, tx, "confirm", plan.Confirm); err != nil {
 		return err
 	}
@@ -144,7 +148,7 @@ func (s *Store) keep(ctx context.Context, tx *sql.Tx, plan app.Plan) error {
 }
 
 // onRows runs a statement on reservations that look has seen.
-func onRows(ctx context.Context, tx *sql.Tx, name string, rs []app.Reservation) error {
+func onRows(ctx context.Context, tx querier, name string, rs []app.Reservation) error {
 	if len(rs) == 0 {
 		return nil
 	}

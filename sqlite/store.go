@@ -29,6 +29,7 @@ type Options struct {
 type Store struct {
 	writer  *sql.DB // one connection: SQLite has one write lock anyway
 	readers *sql.DB
+	batch   prepared
 }
 
 var (
@@ -50,7 +51,8 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	s := &Store{}
 	var err error
-	if s.writer, err = connect(ctx, path, 1, "immediate", o.CallTimeout/2); err != nil {
+	// What is written goes all over the indexes: 32 MiB of them stay in memory.
+	if s.writer, err = connect(ctx, path, 1, "immediate", o.CallTimeout/2, "cache_size(-32768)"); err != nil {
 		return nil, err
 	}
 	if s.readers, err = connect(ctx, path, o.Readers, "deferred", o.CallTimeout/2); err != nil {
@@ -62,11 +64,14 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 
 // connect opens a pool. FULL: what is answered is on the disk. Temporary
 // results stay in memory, so that a full or read-only /tmp cannot fail a call.
-func connect(ctx context.Context, path string, n int, lock string, wait time.Duration) (*sql.DB, error) {
-	pragmas := url.Values{"_txlock": {lock}, "_pragma": {
+// The log has 32 MiB (8192 pages) before it is moved into the file, so that a
+// page that is written again and again meanwhile is moved once.
+func connect(ctx context.Context, path string, n int, lock string, wait time.Duration, more ...string) (*sql.DB, error) {
+	pragmas := url.Values{"_txlock": {lock}, "_pragma": append([]string{
 		fmt.Sprintf("busy_timeout(%d)", max(1, wait.Milliseconds())),
 		"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)",
-	}}
+		"wal_autocheckpoint(8192)",
+	}, more...)}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: escapePath(path), RawQuery: pragmas.Encode()}).String())
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", app.ErrUnavailable, err)

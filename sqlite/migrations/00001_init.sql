@@ -39,7 +39,7 @@ CREATE TABLE reservations (
     expires_at INTEGER,
     CONSTRAINT reservations_hold CHECK (status <> 'held' OR expires_at IS NOT NULL)
 ) STRICT;
-CREATE INDEX reservations_slot ON reservations (slot_id, id);
+CREATE INDEX reservations_slot ON reservations (slot_id); -- and, as every index, by id
 CREATE UNIQUE INDEX reservations_one_each ON reservations (slot_id, user_id) WHERE status IN ('held', 'confirmed');
 CREATE INDEX reservations_held ON reservations (slot_id, expires_at) WHERE status = 'held';
 CREATE INDEX reservations_expired ON reservations (slot_id, user_id) WHERE status = 'expired';
