@@ -46,7 +46,7 @@ func (p *prepared) on(ctx context.Context, writer *sql.DB) error {
 	}
 	list := map[string]*sql.Stmt{}
 	for _, name := range []string{"expire_holds", "scene_slots", "scene_places", "scene_expired", "confirm", "cancel", "reserve"} {
-		stmt, err := writer.PrepareContext(ctx, query(name))
+		stmt, err := writer.PrepareContext(ctx, query(name)) //nolint:sqlclosecheck // it lives as long as writer
 		if err != nil {
 			for _, stmt := range list {
 				_ = stmt.Close() // what could not be prepared is the error
@@ -59,16 +59,17 @@ func (p *prepared) on(ctx context.Context, writer *sql.DB) error {
 	return nil
 }
 
-// preparedTx is a transaction that runs prepared statements as such.
+// preparedTx is a transaction that runs prepared statements as such; its end
+// closes them for itself.
 type preparedTx struct {
 	*sql.Tx
 	list map[string]*sql.Stmt
 }
 
 func (t preparedTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return t.StmtContext(ctx, t.list[query]).QueryContext(ctx, args...)
+	return t.StmtContext(ctx, t.list[query]).QueryContext(ctx, args...) //nolint:sqlclosecheck // see above
 }
 
 func (t preparedTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return t.StmtContext(ctx, t.list[query]).ExecContext(ctx, args...)
+	return t.StmtContext(ctx, t.list[query]).ExecContext(ctx, args...) //nolint:sqlclosecheck // see above
 }
