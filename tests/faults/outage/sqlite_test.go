@@ -47,12 +47,12 @@ func liteSite(t *testing.T, db string, combine bool) *site {
 	return s
 }
 
-// A small disk is filled by another file; where none can be mounted, which
-// needs root, the file may not grow instead.
+// A small disk, on which the log's 32 MiB go, is filled by another file; where
+// none can be mounted, which needs root, the file may not grow instead.
 // Seen red with: SQLITE_FULL and SQLITE_IOERR taken out of sqlite.meaningOf (500).
 func theDiskIsFull(t *testing.T, combine bool) {
 	folder := t.TempDir()
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=4m", "slotkeeper-test", folder).CombinedOutput(); err != nil {
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=64m", "slotkeeper-test", folder).CombinedOutput(); err != nil {
 		t.Logf("a small disk needs root and mount: %s; the size of files is bounded instead", strings.TrimSpace(string(out)))
 		filesMayNotGrow(t, engines.SQLite(t), combine, "full")
 		return

@@ -31,6 +31,10 @@ const (
 	inBatches   = 2 * 4096 // at most, being written and answered
 	connections = 6800     // more than the queue holds
 	times       = 10       // what is offered, by what was done at the best
+
+	// sockets is what a request may lie in them, unread, and its answer: that
+	// no call's time counts, and on two cores 6 800 of them are a second's work.
+	sockets = 3 * time.Second
 )
 
 // server is the program, its database, and what it may take.
@@ -133,7 +137,7 @@ func (s *server) overload(peak float64) {
 	assert.Less(s.t, seen.Waits["201"].Longest, 2*s.timeout+5*time.Second)
 	if served.Long() {
 		assert.NotZero(s.t, busy, "this was no overload")
-		assert.Less(s.t, seen.Waits["201"].P99, s.timeout+time.Second)
+		assert.Less(s.t, seen.Waits["201"].P99, s.timeout+sockets)
 		if s.timeout > time.Second { // with little patience much is given up while it waits in the sockets
 			assert.GreaterOrEqual(s.t, good, .8*peak)
 			assert.Less(s.t, seen.Waits["503"].Median, s.timeout/5)
