@@ -5,8 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 )
@@ -14,12 +12,8 @@ import (
 // costOfSize measures what does not grow: reserving in a large and nearly full
 // slot, a page of slots among many, a page of one slot's reservations. One
 // client after the other, so that the figure is the work and not the queue.
-func (b *bench) costOfSize(ctx context.Context, dir, binary string) error {
-	dir = filepath.Join(dir, "cost")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return err
-	}
-	c, err := startCluster(ctx, dir)
+func (b *bench) costOfSize(ctx context.Context, _, binary string) error {
+	c, err := startPostgres(ctx)
 	if err != nil {
 		return err
 	}
@@ -27,7 +21,7 @@ func (b *bench) costOfSize(ctx context.Context, dir, binary string) error {
 	if err := c.create(ctx, "product"); err != nil {
 		return err
 	}
-	p, err := startProduct(ctx, binary, c.dsn("product"))
+	p, err := startProduct(ctx, binary, c.DSN("product"))
 	if err != nil {
 		return err
 	}
@@ -53,7 +47,7 @@ func (b *bench) costOfSize(ctx context.Context, dir, binary string) error {
 // sized is a slot with all but a hundredth of its capacity taken.
 type sized struct{ id, capacity, taken int }
 
-func filled(ctx context.Context, c *cluster, p *product) ([]sized, error) {
+func filled(ctx context.Context, c *postgres, p *product) ([]sized, error) {
 	var slots []sized
 	for _, s := range []sized{{0, 10, 9}, {0, 100, 99}, {0, 1000, 990}, {0, 10_000, 9_900}, {0, 100_000, 99_000}} {
 		id, err := p.publish(1, s.capacity)
@@ -110,7 +104,7 @@ func (b *bench) reserveInLarge(ctx context.Context, p *product, slots []sized) e
 }
 
 // amongMany lists among 100 000 slots with a million reservations.
-func (b *bench) amongMany(ctx context.Context, c *cluster, p *product, large sized) error {
+func (b *bench) amongMany(ctx context.Context, c *postgres, p *product, large sized) error {
 	err := c.exec(ctx, "product",
 		`INSERT INTO slots (starts_at, ends_at, capacity)
 		 SELECT t, t + interval '20 minutes', 20 FROM (SELECT timestamptz '2051-01-01' + n * interval '1 minute' AS t FROM generate_series(1, 100000) n) s`,

@@ -74,9 +74,6 @@ func (b *bench) run(ctx context.Context, only string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o755); err != nil { // the cluster may belong to another user
-		return err
-	}
 	binary, err := buildProduct(ctx, dir)
 	if err != nil {
 		return err

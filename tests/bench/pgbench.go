@@ -63,7 +63,7 @@ type pgbenchRun struct {
 
 // pgbench measures both scripts over this many slots with several numbers of
 // clients, and returns the run that had the best rate.
-func (b *bench) pgbench(ctx context.Context, c *cluster, slots int) (best pgbenchRun, err error) {
+func (b *bench) pgbench(ctx context.Context, c *postgres, slots int) (best pgbenchRun, err error) {
 	highest := 0.0
 	for name, script := range pgbenchScripts {
 		for _, n := range []int{4, 8, 16, 32, 64, crowd} {
@@ -85,8 +85,8 @@ func (b *bench) pgbench(ctx context.Context, c *cluster, slots int) (best pgbenc
 }
 
 // pgbenchOnce runs pgbench for a while; the waits are from its log.
-func (b *bench) pgbenchOnce(ctx context.Context, c *cluster, run pgbenchRun, span time.Duration) (load, error) {
-	dir, err := os.MkdirTemp(filepath.Dir(c.dir), "pgbench-")
+func (b *bench) pgbenchOnce(ctx context.Context, c *postgres, run pgbenchRun, span time.Duration) (load, error) {
+	dir, err := os.MkdirTemp("", "slotkeeper-pgbench-")
 	if err != nil {
 		return load{}, err
 	}
@@ -98,7 +98,7 @@ func (b *bench) pgbenchOnce(ctx context.Context, c *cluster, run pgbenchRun, spa
 	if err := os.WriteFile(file, []byte(run.script), 0o644); err != nil {
 		return load{}, err
 	}
-	out, err := c.command(ctx, "pgbench", "-n", "-h", "127.0.0.1", "-p", c.port, "-U", "postgres", "-M", "prepared",
+	out, err := c.Command(ctx, "pgbench", "-n", "-M", "prepared",
 		"-f", file, "-c", strconv.Itoa(run.clients), "-j", "2", "-T", strconv.Itoa(max(1, int(span.Seconds()))),
 		"-l", "--log-prefix="+filepath.Join(dir, "log"), "lean").CombinedOutput()
 	if err != nil {

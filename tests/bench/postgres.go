@@ -10,20 +10,20 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// rivals are those whom the product is measured against on one cluster.
+// rivals are those whom the product is measured against on one server.
 type rivals struct {
-	cluster   *cluster
+	server    *postgres
 	many, one pgbenchRun // pgbench at its best over 1 000 slots, and on one
 	plain     string     // the plain handler's address
 }
 
-func (b *bench) onPostgres(ctx context.Context, dir, binary string) error {
-	c, err := startCluster(ctx, dir)
+func (b *bench) onPostgres(ctx context.Context, _, binary string) error {
+	c, err := startPostgres(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.stop()
-	r := rivals{cluster: c}
+	r := rivals{server: c}
 	if err := c.create(ctx, "lean", leanSchema...); err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (b *bench) onPostgres(ctx context.Context, dir, binary string) error {
 	if r.one, err = b.pgbench(ctx, c, 1); err != nil {
 		return err
 	}
-	pool, err := pgxpool.New(ctx, c.dsn("lean")+"&pool_max_conns=16") // the product's number
+	pool, err := pgxpool.New(ctx, c.DSN("lean")+"&pool_max_conns=16") // the product's number
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (b *bench) onPostgres(ctx context.Context, dir, binary string) error {
 	if err := c.create(ctx, "product"); err != nil {
 		return err
 	}
-	p, err := startProduct(ctx, binary, c.dsn("product"))
+	p, err := startProduct(ctx, binary, c.DSN("product"))
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (b *bench) reserve(ctx context.Context, r rivals, p *product, first int) er
 		}
 	}
 	pgbench := func(run pgbenchRun) func(time.Duration) (load, error) {
-		return func(span time.Duration) (load, error) { return b.pgbenchOnce(ctx, r.cluster, run, span) }
+		return func(span time.Duration) (load, error) { return b.pgbenchOnce(ctx, r.server, run, span) }
 	}
 	for _, slots := range []int{1000, 1} {
 		what, at0, best, goal := "reserve over 1000 slots", first+1, r.many, 3.0
@@ -107,7 +107,7 @@ func (b *bench) reserve(ctx context.Context, r rivals, p *product, first int) er
 			fmt.Sprintf("at least %.0f", goal), we.rate()/theirs.rate(), true, goal, "%.1f times")
 		b.compare(what+", 256 clients, against pgbench with 256 clients", "", we.rate()/b.crowded[slots], true, 0, "%.1f times")
 	}
-	return b.everyAnswerIsARow(ctx, r.cluster, p, reserved)
+	return b.everyAnswerIsARow(ctx, r.server, p, reserved)
 }
 
 // rival keeps what the plain handler and the product made of the same.
@@ -123,7 +123,7 @@ func (b *bench) rival(what string, clients, slots int, plain, ours load) {
 }
 
 // everyAnswerIsARow holds the run to its word: every 201 is a row, no other is.
-func (b *bench) everyAnswerIsARow(ctx context.Context, c *cluster, p *product, reserved int) error {
+func (b *bench) everyAnswerIsARow(ctx context.Context, c *postgres, p *product, reserved int) error {
 	rows, err := c.count(ctx, "product", "SELECT count(*) FROM reservations")
 	if err != nil {
 		return err

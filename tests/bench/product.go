@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"slotkeeper/tests/cluster"
 )
 
 // buildProduct builds the program from the module's root.
@@ -37,11 +39,11 @@ type product struct {
 // startProduct serves the database as the program comes, with its defaults;
 // only its log is kept to what went wrong.
 func startProduct(ctx context.Context, binary, db string, flags ...string) (*product, error) {
-	port, err := freePort()
+	address, err := cluster.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
-	p := &product{addr: "127.0.0.1:" + port, binary: binary, db: db}
+	p := &product{addr: address, binary: binary, db: db}
 	p.cmd = exec.CommandContext(context.WithoutCancel(ctx), binary,
 		append([]string{"serve", "--db", db, "--listen", p.addr, "--log-level", "error"}, flags...)...)
 	p.cmd.Stderr = &p.log

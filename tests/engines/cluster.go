@@ -5,17 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
+
+	"slotkeeper/tests/cluster"
 )
 
 const (
-	initTimeout  = 2 * time.Minute // initdb takes a second or two
 	readyTimeout = time.Minute
 	stopTimeout  = 15 * time.Second
 	portTries    = 3
@@ -25,11 +22,11 @@ const (
 // end of its standard input: when that closes, since the run is over or the
 // binary was killed in whatever way, it ends the server by its process id and
 // removes the cluster. SIGQUIT is the quickest stop; nothing needs saving.
-// $1 is the programs' folder, $2 the cluster's; the rest are server options.
+// $1 is the programs' folder, $2 the cluster's; the rest are the server's arguments.
 const keeper = `
 programs=$1 folder=$2; shift 2
 exec 3<&0
-"$programs/postgres" -D "$folder/data" "$@" </dev/null 3<&- &
+"$programs/postgres" "$@" </dev/null 3<&- &
 server=$!
 { read -r _ <&3; kill -QUIT "$server"; } >/dev/null 2>&1 &
 reader=$!
@@ -59,77 +56,24 @@ func fromPrograms(env environment, k kind) way {
 	return way{advice: advice, get: get}
 }
 
-// findPrograms returns the folder of the newest initdb and postgres.
 func findPrograms(env environment) (string, error) {
-	folders, err := filepath.Glob(env.programs)
-	if err != nil {
-		return "", err
-	}
-	newest, best := "", -1
-	for _, folder := range folders {
-		version, err := strconv.Atoi(filepath.Base(filepath.Dir(folder)))
-		if err == nil && version > best && hasPrograms(folder) {
-			newest, best = folder, version
-		}
-	}
-	if newest != "" {
-		return newest, nil
-	}
-	if program, err := env.lookPath("initdb"); err == nil {
-		if real, err := filepath.EvalSymlinks(program); err == nil {
-			program = real // the server looks for its own files beside itself
-		}
-		if folder := filepath.Dir(program); hasPrograms(folder) {
-			return folder, nil
-		}
-	}
-	return "", fmt.Errorf("no initdb and postgres in %s or PATH", env.programs)
-}
-
-func hasPrograms(folder string) bool {
-	for _, name := range []string{"initdb", "postgres"} {
-		info, err := os.Stat(filepath.Join(folder, name))
-		if err != nil || info.IsDir() {
-			return false
-		}
-	}
-	return true
+	return cluster.Programs(env.programs, env.lookPath)
 }
 
 // startCluster makes a cluster in a temporary folder and returns its server
 // when that accepts a login. It returns errEndedEarly where the server ended.
 func startCluster(ctx context.Context, programs string, k kind) (*server, error) {
-	folder, err := os.MkdirTemp("", "slotkeeper-test-postgres-")
+	c, err := cluster.New(ctx, programs)
 	if err != nil {
 		return nil, err
 	}
-	found, err := startIn(ctx, folder, programs, k)
+	held, err := keepServer(c)
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(folder))
-	}
-	return found, nil
-}
-
-func startIn(ctx context.Context, folder, programs string, k kind) (*server, error) {
-	as, err := clusterUser()
-	if err != nil {
-		return nil, err
-	}
-	password := randomHex(16)
-	if err := initCluster(ctx, folder, programs, password, as); err != nil {
-		return nil, err
-	}
-	address, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
-	held, err := keepServer(folder, programs, address, as)
-	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, c.Remove())
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	dsn := postgresDSN(address, password)
+	dsn := c.DSN("postgres")
 	version, err := waitForLogin(ctx, k, dsn, held.ended)
 	if err != nil {
 		held.stop()
@@ -138,47 +82,21 @@ func startIn(ctx context.Context, folder, programs string, k kind) (*server, err
 	return &server{dsn: dsn, how: "programs in " + programs, version: version, stop: held.stop}, nil
 }
 
-// initCluster makes an empty cluster. Its password keeps other users of the
-// machine out, who could else become the server's system user through it.
-func initCluster(ctx context.Context, folder, programs, password string, as runAs) error {
-	secret := filepath.Join(folder, "password")
-	if err := os.WriteFile(secret, []byte(password), 0o600); err != nil {
-		return err
-	}
-	for _, path := range []string{folder, secret} {
-		if err := as.own(path); err != nil {
-			return err
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, initTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(programs, "initdb"),
-		"-D", filepath.Join(folder, "data"), "-U", "postgres", "-A", "scram-sha-256",
-		"--pwfile", secret, "--encoding=UTF8", "--no-locale", "--no-sync")
-	as.prepare(cmd, folder)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, strings.TrimSpace(string(text)))
-	}
-	return nil
-}
-
 // heldServer is a server process under its keeper.
 type heldServer struct {
-	log   *tail
+	log   *cluster.Tail
 	ended chan struct{} // closed when server and keeper have ended
 	stop  func()
 }
 
-func keepServer(folder, programs, address string, as runAs) (*heldServer, error) {
-	host, port, err := net.SplitHostPort(address)
+func keepServer(c *cluster.Cluster) (*heldServer, error) {
+	args, err := c.Arguments(postgresSettings()...)
 	if err != nil {
 		return nil, err
 	}
-	settings := append(postgresSettings(),
-		"-c", "listen_addresses="+host, "-p", port, "-c", "unix_socket_directories=")
-	cmd := exec.Command("/bin/sh", append([]string{"-c", keeper, "keeper", programs, folder}, settings...)...)
-	as.prepare(cmd, folder)
-	held := &heldServer{log: &tail{}, ended: make(chan struct{})}
+	cmd := exec.Command("/bin/sh", append([]string{"-c", keeper, "keeper", c.Programs, c.Folder}, args...)...)
+	c.Prepare(cmd)
+	held := &heldServer{log: &cluster.Tail{}, ended: make(chan struct{})}
 	cmd.Stderr = held.log
 	hold, err := cmd.StdinPipe()
 	if err != nil {
@@ -191,26 +109,17 @@ func keepServer(folder, programs, address string, as runAs) (*heldServer, error)
 		defer close(held.ended)
 		_ = cmd.Wait() // the log tells more than the status
 	}()
-	held.stop = func() { held.letGo(hold, folder) }
+	held.stop = func() { held.letGo(hold, c) }
 	return held, nil
 }
 
 // letGo makes the keeper end the server, and waits for it.
-func (h *heldServer) letGo(hold io.Closer, folder string) {
+func (h *heldServer) letGo(hold io.Closer, c *cluster.Cluster) {
 	_ = hold.Close()
 	select {
 	case <-h.ended:
 	case <-time.After(stopTimeout):
-		fmt.Fprintf(os.Stderr, "engines: the Postgres cluster in %s is slow to end\n", folder)
+		fmt.Fprintf(os.Stderr, "engines: the Postgres cluster in %s is slow to end\n", c.Folder)
 	}
-	_ = os.RemoveAll(folder) // the keeper has done so, except as a user who may not
-}
-
-// freeAddress returns a loopback address whose port was free just now.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
+	_ = c.Remove() // the keeper has done so, except as a user who may not
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/ory/dockertest/v3"
 	"github.com/ory/dockertest/v3/docker"
+
+	"slotkeeper/tests/cluster"
 )
 
 const (
@@ -193,7 +195,7 @@ func (g *stallGuard) Write(p []byte) (int, error) {
 // containerLog is the end of what a container says; ended is closed when the
 // container has stopped.
 type containerLog struct {
-	text  tail
+	text  cluster.Tail
 	ended chan struct{}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"slotkeeper/tests/cluster"
 	"slotkeeper/tests/engines/usage"
 )
 
@@ -31,7 +32,7 @@ type environment struct {
 func osEnvironment() environment {
 	return environment{
 		getenv:   os.Getenv,
-		programs: "/usr/lib/postgresql/*/bin",
+		programs: cluster.Folders,
 		lookPath: exec.LookPath,
 	}
 }

@@ -22,7 +22,7 @@ const (
 // suite that makes hundreds of databases. 300 connections are enough for the
 // widest race of the suite beside the pools of tests that run in parallel.
 func postgresSettings() []string {
-	return []string{"-c", "fsync=off", "-c", "max_connections=300"}
+	return []string{"fsync=off", "max_connections=300"}
 }
 
 func postgresKind(env environment) kind {
@@ -41,19 +41,23 @@ func postgresKind(env environment) kind {
 
 func postgresContainer(env environment) container {
 	password := randomHex(16)
+	command := []string{"postgres"}
+	for _, setting := range postgresSettings() {
+		command = append(command, "-c", setting)
+	}
 	return container{
 		engine:   postgresName,
 		variable: postgresImageVariable,
 		image:    env.valueOr(postgresImageVariable, postgresImage),
 		port:     "5432/tcp",
 		env:      []string{"POSTGRES_USER=postgres", "POSTGRES_DB=postgres", "POSTGRES_PASSWORD=" + password},
-		command:  append([]string{"postgres"}, postgresSettings()...),
+		command:  command,
 		wait:     time.Minute,
 		dsn:      func(address string) string { return postgresDSN(address, password) },
 	}
 }
 
-// postgresDSN is the login of a server that was started for the tests.
+// postgresDSN is the login of a container that was started for the tests.
 func postgresDSN(address, password string) string {
 	return (&url.URL{
 		Scheme:   "postgres",

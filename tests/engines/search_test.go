@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slotkeeper/tests/cluster"
 )
 
 // fakeKind has one way for each answer: nil gives a server named for its place.
@@ -144,7 +146,7 @@ func TestWithoutMainNothingIsStarted(t *testing.T) {
 // Seen red with: the test for errUnusable taken out of search (it skipped);
 // url.Parse's error put into the message (it shows the password).
 func TestUnusableDSNFails(t *testing.T) {
-	address, err := freeAddress()
+	address, err := cluster.FreeAddress()
 	require.NoError(t, err)
 	for engine, dsns := range map[string][]string{
 		postgresName: {

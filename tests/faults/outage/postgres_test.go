@@ -17,13 +17,13 @@ import (
 // fault is a way to take a database away and give it back.
 type fault struct {
 	name string
-	run  func(*testing.T, *cluster, *site, *wire)
+	run  func(*testing.T, *postgres, *site, *wire)
 }
 
 // TestPostgres takes a Postgres away in every way that its clients can notice;
-// all on one cluster.
+// all on one server.
 func TestPostgres(t *testing.T) {
-	c := newCluster(t)
+	c := newPostgres(t)
 	faults := []fault{
 		{"stopped at once", theServerIsStopped},
 		{"no connection left", noConnectionIsLeft},
@@ -40,7 +40,7 @@ func TestPostgres(t *testing.T) {
 		}
 		return
 	}
-	for i, f := range faults[:2] { // the whole cluster's
+	for i, f := range faults[:2] { // the whole server's
 		f.on(t, c, i, i == 0)
 	}
 	t.Run("beside each other", func(t *testing.T) { // they wait for time-outs mostly
@@ -51,14 +51,14 @@ func TestPostgres(t *testing.T) {
 }
 
 // on has the fault come while the program serves a new database of c.
-func (f fault) on(t *testing.T, c *cluster, i int, combine bool, setUp ...func(*testing.T)) {
+func (f fault) on(t *testing.T, c *postgres, i int, combine bool, setUp ...func(*testing.T)) {
 	t.Run(f.name+" "+combineFlag(combine), func(t *testing.T) {
 		for _, set := range setUp {
 			set(t)
 		}
 		name := c.database(t, fmt.Sprintf("city%d_%t", i, combine))
-		w := newWire(t, c.address)
-		s := newSite(t, dsnAt(w.address(), name), c.dsn(name), combine)
+		w := newWire(t, c.Address)
+		s := newSite(t, c.DSNAt(w.address(), name), c.DSN(name), combine)
 		s.load.pause = thinking
 		s.load.begin()
 		s.load.more(t, 50, "201", "204")
@@ -71,12 +71,12 @@ const away = "503 database-unavailable"
 
 // Seen red with: the case of pgconn.ConnectError taken out of
 // postgres.meaningOfDriver (500).
-func theServerIsStopped(t *testing.T, c *cluster, s *site, _ *wire) {
+func theServerIsStopped(t *testing.T, c *postgres, s *site, _ *wire) {
 	rounds := served.Pick(1, 10)
 	var slowest time.Duration
 	t.Cleanup(func() { c.again(t) })
 	for range rounds {
-		c.stop()
+		c.server.Crash()
 		until(t, back(), "/readyz says so", func() bool { return !s.ready() })
 		s.watch(served.Pick(500*time.Millisecond, 3*time.Second), false)
 		s.load.more(t, clients, away)
@@ -87,7 +87,7 @@ func theServerIsStopped(t *testing.T, c *cluster, s *site, _ *wire) {
 	s.settle("%d stops of Postgres (SIGQUIT), back within %v", rounds, slowest)
 }
 
-func theServerIsCutOff(t *testing.T, _ *cluster, s *site, w *wire) {
+func theServerIsCutOff(t *testing.T, _ *postgres, s *site, w *wire) {
 	rounds, broken := served.Pick(2, 20), 0
 	var slowest time.Duration
 	for range rounds {
@@ -104,7 +104,7 @@ func theServerIsCutOff(t *testing.T, _ *cluster, s *site, w *wire) {
 // No new connection is refused: the program needs no client to come again for
 // what it can find out itself.
 // Seen red with: postgres.isNetwork returning false (500).
-func answersAreTorn(t *testing.T, _ *cluster, s *site, w *wire) {
+func answersAreTorn(t *testing.T, _ *postgres, s *site, w *wire) {
 	rounds, each := served.Pick(10, 200), 3
 	for range rounds {
 		w.set(func() { w.tear += each })
@@ -117,7 +117,7 @@ func answersAreTorn(t *testing.T, _ *cluster, s *site, w *wire) {
 
 // Seen red with, at full length: app.combiner.answerFailed giving each op of a
 // batch a call timeout of its own (5 s where the bound is 4.5 s).
-func answersAreLate(t *testing.T, _ *cluster, s *site, w *wire) {
+func answersAreLate(t *testing.T, _ *postgres, s *site, w *wire) {
 	rounds := served.Pick(1, 6)
 	delay := callTimeout() + 750*time.Millisecond
 	var slowest time.Duration
@@ -138,7 +138,7 @@ func answersAreLate(t *testing.T, _ *cluster, s *site, w *wire) {
 // time-out; that of a call is added to the time it takes.
 // Seen red with: no connectTimeout in postgres.Open (never back: connections
 // that were being made had the whole pool).
-func answersAreLost(t *testing.T, _ *cluster, s *site, w *wire) {
+func answersAreLost(t *testing.T, _ *postgres, s *site, w *wire) {
 	rounds := served.Pick(1, 6)
 	var slowest time.Duration
 	for range rounds {
@@ -155,7 +155,7 @@ func answersAreLost(t *testing.T, _ *cluster, s *site, w *wire) {
 
 // Somebody else has every connection of the server.
 // Seen red with: class 53 taken out of postgres.meaningOfState (500).
-func noConnectionIsLeft(t *testing.T, c *cluster, s *site, w *wire) {
+func noConnectionIsLeft(t *testing.T, c *postgres, s *site, w *wire) {
 	rounds, taken := served.Pick(1, 10), 0
 	var slowest time.Duration
 	for range rounds {
@@ -168,7 +168,7 @@ func noConnectionIsLeft(t *testing.T, c *cluster, s *site, w *wire) {
 		t.Cleanup(leave)
 		w.cut(true) // the program's own are gone
 		until(t, 20*time.Second, "no connection is left", func() bool {
-			conn, err := pgx.Connect(short(t), c.dsn("postgres"))
+			conn, err := pgx.Connect(short(t), c.DSN("postgres"))
 			if err == nil {
 				others = append(others, conn)
 				return false
@@ -192,7 +192,7 @@ func noConnectionIsLeft(t *testing.T, c *cluster, s *site, w *wire) {
 // one, may say either.
 // Seen red with: 55P03 taken out of postgres.meaningOf (answers after 7 s where
 // the call timeout is 1 s).
-func tablesAreLocked(t *testing.T, _ *cluster, s *site, _ *wire) {
+func tablesAreLocked(t *testing.T, _ *postgres, s *site, _ *wire) {
 	db := open(t, s.direct)
 	defer db.Close()
 	held := served.Pick(2*callTimeout(), time.Minute)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package engines
+package cluster
 
 import (
 	"errors"
@@ -45,9 +45,15 @@ func (r runAs) own(path string) error {
 
 // prepare lets a command run as the user, in folder, without PG… variables of
 // this environment, and in a process group of its own: a Ctrl-C at the
-// terminal is for the test binary, which then ends the server in order.
+// terminal is for this process, which then ends the command in order.
 func (r runAs) prepare(cmd *exec.Cmd, folder string) {
 	cmd.Dir = folder
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + folder, "LC_ALL=C"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: r.credential}
 }
+
+// signals of the server: what it is doing is finished or not.
+const (
+	fast      = syscall.SIGINT
+	immediate = syscall.SIGQUIT
+)

@@ -1,19 +1,19 @@
-package engines
+package cluster
 
 import (
 	"strings"
 	"sync"
 )
 
-// tail keeps the end of what is written to it.
-type tail struct {
+// Tail keeps the end of what is written to it, for a message.
+type Tail struct {
 	mu   sync.Mutex
 	kept []byte
 }
 
 const tailSize = 600
 
-func (t *tail) Write(p []byte) (int, error) {
+func (t *Tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.kept = append(t.kept, p...)
@@ -24,7 +24,7 @@ func (t *tail) Write(p []byte) (int, error) {
 }
 
 // String returns what is kept, on one line.
-func (t *tail) String() string {
+func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.Join(strings.Fields(strings.ToValidUTF8(string(t.kept), "")), " ")
