@@ -22,7 +22,7 @@ func FuzzRedact(f *testing.F) {
 			}
 		}
 		password := before + core + after
-		at := "postgres://" + url.UserPassword(user, password).String() + "@" + url.PathEscape(host)
+		at := "postgres://" + url.UserPassword(user, password).String() + "@" + url.QueryEscape(host) // a path may have an @, a host not
 		quoted := strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(password)
 		dsns := map[string]string{
 			"URL":       at + "/clinic?sslmode=disable",

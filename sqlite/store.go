@@ -51,8 +51,8 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	s := &Store{}
 	var err error
-	// What is written goes all over the indexes: 32 MiB of them stay in memory.
-	if s.writer, err = connect(ctx, path, 1, "immediate", o.CallTimeout/2, "cache_size(-32768)"); err != nil {
+	// What is written goes all over the indexes: 8 MiB of them stay in memory.
+	if s.writer, err = connect(ctx, path, 1, "immediate", o.CallTimeout/2, "cache_size(-8192)"); err != nil {
 		return nil, err
 	}
 	if s.readers, err = connect(ctx, path, o.Readers, "deferred", o.CallTimeout/2); err != nil {
