@@ -116,7 +116,7 @@ func (b *bench) request(method, target, body string, headers ...string) string {
 		}
 	}
 	for _, h := range headers {
-		if !strings.HasSuffix(h, ":") { // "Content-Type:" alone sends none
+		if strings.IndexByte(h, ':') != len(h)-1 { // "Content-Type:" alone sends none
 			w.WriteString(h + "\r\n")
 		}
 	}
