@@ -93,12 +93,18 @@ func dropPostgres(ctx context.Context, dsn, database string) error {
 }
 
 // inPostgres expects a DSN that url.Parse takes, as fromEnvironment makes sure.
+// On a machine with other work hundreds of logins at once take a while, and the
+// program gives each two seconds unless the DSN says otherwise.
 func inPostgres(dsn, database string) string {
 	address, err := url.Parse(dsn)
 	if err != nil {
 		return dsn
 	}
 	address.Path = "/" + database
+	if settings := address.Query(); !settings.Has("connect_timeout") {
+		settings.Set("connect_timeout", "20")
+		address.RawQuery = settings.Encode()
+	}
 	return address.String()
 }
 

@@ -189,7 +189,7 @@ func TestWaitingEndsWithTheServer(t *testing.T) {
 
 // Seen red with: the path, or the query, kept as it was.
 func TestDSNOfADatabase(t *testing.T) {
-	assert.Equal(t, "postgres://a:b@h:1/new?sslmode=disable", inPostgres("postgres://a:b@h:1/old?sslmode=disable", "new"))
+	assert.Equal(t, "postgres://a:b@h:1/new?connect_timeout=20&sslmode=disable", inPostgres("postgres://a:b@h:1/old?sslmode=disable", "new"))
 	assert.Equal(t, "sqlserver://a:b@h:1/inst?database=new&encrypt=disable",
 		inSQLServer("sqlserver://a:b@h:1/inst?encrypt=disable&database=old", "new"))
 	assert.Equal(t, "sqlserver://a:b@h:1?database=new", inSQLServer("sqlserver://a:b@h:1", "new"))
