@@ -26,11 +26,22 @@ func TestGone(t *testing.T) {
 	far, err := ln.Accept()
 	require.NoError(t, err)
 	defer far.Close()
-	read := make(chan struct{})
+	raw, err := near.(*net.TCPConn).SyscallConn()
+	require.NoError(t, err)
+	reads, ended := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(read)
-		_, _ = near.Read(make([]byte, 1)) // ends with the connection
+		defer close(ended)
+		first := true
+		_ = raw.Read(func(uintptr) bool { // has the reader's lock until there is something to read
+			if first {
+				first = false
+				close(reads)
+				return false
+			}
+			return true
+		})
 	}()
+	<-reads
 
 	ask := func() bool {
 		answer := make(chan bool, 1)
@@ -43,9 +54,8 @@ func TestGone(t *testing.T) {
 			return false
 		}
 	}
-	time.Sleep(50 * time.Millisecond) // the reader is to be waiting by then
 	assert.False(t, ask(), "while the server is there")
 	require.NoError(t, far.Close())
-	<-read
+	<-ended
 	assert.True(t, ask(), "after the server has closed it")
 }

