@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"strings"
-	"sync"
+	"sync/atomic"
 )
 
 var statements = loadStatements()
@@ -32,31 +32,35 @@ func query(name string) string {
 // prepared keeps the statements of a batch ready on the writer's connection: to
 // parse them and their triggers took some 0.3 ms of each.
 type prepared struct {
-	mu   sync.Mutex
-	list map[string]*sql.Stmt // by text
+	ready atomic.Pointer[map[string]*sql.Stmt] // by text
 }
 
-// on prepares what is not prepared yet. It must not be called in a transaction,
-// which has the writer's only connection.
-func (p *prepared) on(ctx context.Context, writer *sql.DB) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.list != nil {
-		return nil
+// on returns the statements, and prepares them where nobody has: outside of a
+// transaction, which has the writer's only connection. Of those who come first
+// each prepares its own, in its own time, and all but one give theirs up.
+func (p *prepared) on(ctx context.Context, writer *sql.DB) (map[string]*sql.Stmt, error) {
+	if ready := p.ready.Load(); ready != nil {
+		return *ready, nil
 	}
 	list := map[string]*sql.Stmt{}
 	for _, name := range []string{"expire_holds", "scene_slots", "scene_places", "scene_expired", "confirm", "cancel", "reserve"} {
 		stmt, err := writer.PrepareContext(ctx, query(name)) //nolint:sqlclosecheck // it lives as long as writer
 		if err != nil {
-			for _, stmt := range list {
-				_ = stmt.Close() // what could not be prepared is the error
-			}
-			return err
+			closeAll(list)
+			return nil, err
 		}
 		list[query(name)] = stmt
 	}
-	p.list = list
-	return nil
+	if !p.ready.CompareAndSwap(nil, &list) {
+		closeAll(list)
+	}
+	return *p.ready.Load(), nil
+}
+
+func closeAll(list map[string]*sql.Stmt) {
+	for _, stmt := range list {
+		_ = stmt.Close() // nothing was written with it
+	}
 }
 
 // preparedTx is a transaction that runs prepared statements as such; its end

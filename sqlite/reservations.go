@@ -63,11 +63,12 @@ func (s *Store) ReserveAll(ctx context.Context, rs []app.NewReservation) ([]app.
 // from its start. With all it writes everything or, returning *app.ManyError,
 // nothing.
 func (s *Store) write(ctx context.Context, ops []app.Op, all bool) (outcomes []app.Outcome, err error) {
-	if err := s.batch.on(ctx, s.writer); err != nil {
+	ready, err := s.batch.on(ctx, s.writer)
+	if err != nil {
 		return nil, translate(err)
 	}
 	err = s.tx(ctx, func(plain *sql.Tx) error {
-		tx := preparedTx{plain, s.batch.list}
+		tx := preparedTx{plain, ready}
 		sc, err := s.look(ctx, tx, ops)
 		if err != nil {
 			return err
