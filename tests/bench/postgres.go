@@ -55,7 +55,7 @@ func (b *bench) onPostgres(ctx context.Context, _, binary string) error {
 	if err != nil {
 		return err
 	}
-	for _, part := range []func(context.Context, rivals, *product, int) error{b.reserve, b.mixed, b.refusals, b.memory} {
+	for _, part := range []func(context.Context, rivals, *product, int) error{b.reserve, b.slowCommits, b.mixed, b.refusals, b.memory} {
 		if err := part(ctx, r, p, first); err != nil {
 			return err
 		}
@@ -108,6 +108,29 @@ func (b *bench) reserve(ctx context.Context, r rivals, p *product, first int) er
 		b.compare(what+", 256 clients, against pgbench with 256 clients", "", we.rate()/b.crowded[slots], true, 0, "%.1f times")
 	}
 	return b.everyAnswerIsARow(ctx, r.server, p, reserved)
+}
+
+// slowCommit is what a commit takes longer on a disk behind a network.
+const slowCommit = 2 * time.Millisecond
+
+// slowCommits measures reserving in one slot where each commit takes longer:
+// commit_delay has Postgres sleep before it flushes its log, whoever commits.
+func (b *bench) slowCommits(ctx context.Context, r rivals, p *product, first int) error {
+	if err := r.server.exec(ctx, "postgres", "ALTER SYSTEM SET commit_siblings = 0",
+		fmt.Sprintf("ALTER SYSTEM SET commit_delay = %d", slowCommit.Microseconds()), "SELECT pg_reload_conf()"); err != nil {
+		return err
+	}
+	theirs, we, err := b.duel(
+		func(span time.Duration) (load, error) { return b.pgbenchOnce(ctx, r.server, r.one, span) },
+		at(ctx, p.addr, crowd, reserving(first, 1)))
+	if err != nil {
+		return err
+	}
+	what := fmt.Sprintf("reserve over 1 slots, each commit %s slower", brief(slowCommit))
+	b.measured(what, "pgbench, "+r.one.name, r.one.clients, theirs)
+	b.measured(what, "slotkeeper", crowd, we)
+	b.compare(fmt.Sprintf("%s, 256 clients, against pgbench (%d clients)", what, r.one.clients), "", we.rate()/theirs.rate(), true, 0, "%.1f times")
+	return r.server.exec(ctx, "postgres", "ALTER SYSTEM RESET commit_siblings", "ALTER SYSTEM RESET commit_delay", "SELECT pg_reload_conf()")
 }
 
 // rival keeps what the plain handler and the product made of the same.

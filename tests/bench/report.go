@@ -71,6 +71,8 @@ is, and ` + "`slotkeeper check`" + ` found nothing.
   connections: lock the slot's row, look, insert, count, commit. It is right,
   and it runs one transaction a request.
 - **slotkeeper** is the program with its defaults.
+- **each commit 2.0 ms slower** is Postgres with ` + "`commit_delay`" + ` of 2000 and
+  ` + "`commit_siblings`" + ` of 0, for those who compare: what a disk behind a network does.
 
 Those that are compared take turns, several times, so that a drift of the
 machine's speed meets both alike; their rates are over all their turns.
