@@ -89,7 +89,7 @@ func (s *Service) writeTogether(ctx context.Context, list []Op) (outcomes []Outc
 		return b.Write(ctx, list, true)
 	})
 	if err != nil {
-		return unjudged(make([]Outcome, len(list)), ErrTransient), errors.Is(err, errAlone)
+		return unjudged(make([]Outcome, len(list)), ErrTransient), errors.Is(err, errAlone) || errors.Is(err, ErrOutcomeUnknown)
 	}
 	return outcomes, false
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -165,6 +166,14 @@ func TestReserveInOrderRetries(t *testing.T) {
 func TestReserveInOrderLostAnswer(t *testing.T) {
 	w := &batchWard{ward: newWard(2), lost: fmt.Errorf("broken pipe: %w", ErrOutcomeUnknown)}
 	assert.Equal(t, "+d+f", verdicts(NewService(w, Config{}).ReserveInOrder(context.Background(), asks("a", "a", "b", "c"))))
+	assert.Len(t, w.placed, 2)
+
+	// The answer came so late that no time was left to ask again. Seen red with
+	// only errAlone taken for such a commit.
+	w = &batchWard{ward: newWard(2), lost: fmt.Errorf("broken pipe: %w", ErrOutcomeUnknown)}
+	w.before = func(int, []Op) error { time.Sleep(30 * time.Millisecond); return nil }
+	s := NewService(w, Config{CallTimeout: 10 * time.Millisecond})
+	assert.Equal(t, "+d+f", verdicts(s.ReserveInOrder(context.Background(), asks("a", "a", "b", "c"))))
 	assert.Len(t, w.placed, 2)
 }
 
