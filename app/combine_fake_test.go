@@ -17,6 +17,7 @@ type fakeBatcher struct {
 	Store
 	stopped bool          // makes turns at the start
 	turns   chan struct{} // if not nil, each Write takes one before it answers
+	deaf    bool          // no Peek answers in its time
 	batches [][]Op        // as Write got them, in order of their beginning
 	peeks   [][]Op
 	singles []Op
@@ -46,8 +47,12 @@ func fine(ops []Op) []Outcome {
 	return out
 }
 
-func (f *fakeBatcher) Peek(_ context.Context, ops []Op) ([]error, error) {
+func (f *fakeBatcher) Peek(ctx context.Context, ops []Op) ([]error, error) {
 	f.peeks = append(f.peeks, ops)
+	if f.deaf {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	if f.peek == nil {
 		return make([]error, len(ops)), nil
 	}

@@ -91,6 +91,26 @@ func TestAPeekThatFailsLeavesItToTheWrite(t *testing.T) {
 	})
 }
 
+// A read that hangs takes nobody's time but its own. Seen red with: a peek that
+// has a call's whole time from its beginning, as one behind a slow one begins late.
+func TestAPeekEndsWithItsClients(t *testing.T) {
+	room := false
+	db := fullSlot(&room)
+	combining(t, db, Config{CallTimeout: 5 * time.Second}, func(t *testing.T, s *Service) {
+		ask(t.Context(), s, reserve(1, "a"))
+		db.deaf = true
+		first := ask(t.Context(), s, reserve(1, "b"))
+		after(time.Second)
+		second := ask(t.Context(), s, reserve(1, "c"))
+		after(4 * time.Second)
+		require.True(t, first.done)
+		require.Error(t, first.err) // busy, or full where the write still had its turn
+		after(time.Second)
+		require.True(t, second.done)
+		require.Error(t, second.err)
+	})
+}
+
 // Clients that left in front of a full slot don't hold up those behind them.
 // Seen red with: an empty batch taken for an empty queue.
 func TestManyWhoLeftBeforeAFullSlot(t *testing.T) {

@@ -159,7 +159,9 @@ func (c *combiner) takePeeks() []*request {
 func (c *combiner) peek(batch []*request) {
 	turn := time.Now()
 	list := ops(batch)
-	refusals, err := read(context.Background(), c.s, func(ctx context.Context) ([]error, error) {
+	ctx, cancel := patience(batch)
+	defer cancel()
+	refusals, err := read(ctx, c.s, func(ctx context.Context) ([]error, error) {
 		return c.b.Peek(ctx, list)
 	})
 	if err != nil {
@@ -170,6 +172,7 @@ func (c *combiner) peek(batch []*request) {
 	for i, r := range batch {
 		if refusals[i] == nil {
 			delete(c.full, r.op.SlotID)
+			r.begun = false // its client may leave again
 			c.queueWrite(r)
 			continue
 		}
