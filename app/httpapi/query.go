@@ -132,8 +132,8 @@ func (q *query) flag(name string) bool {
 func (q *query) key(name string) string {
 	v, ok := q.get(name)
 	v = app.NFC(v)
-	if n := utf8.RuneCountInString(v); ok && (n < 1 || n > 128 || !isText(v)) {
-		q.wrong(name, "must be a key: 1 to 128 characters, none of them a control character")
+	if n := utf8.RuneCountInString(v); ok && (n < 1 || n > 128 || !isText(v) || strings.TrimSpace(v) != v) {
+		q.wrong(name, "must be a key: 1 to 128 characters, none of them a control character, no white space at either end")
 	}
 	return v
 }

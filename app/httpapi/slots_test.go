@@ -219,6 +219,8 @@ func TestBadQueries(t *testing.T) {
 		"/slots?to=9999-12-31T23:59:59-12:00":                      {"to"},
 		"/slots?available=yes&limit=0&minutes=-1":                  {"available", "limit", "minutes"},
 		"/slots?limit=501":                                         {"limit"},
+		"/slots?resource=dr-lind%20":                               {"resource"},
+		"/slots?resource=%20":                                      {"resource"},
 		"/slots?limit=1e1":                                         {"limit"},
 		"/slots?limit=%2B5":                                        {"limit"},
 		"/slots?limit=":                                            {"limit"},

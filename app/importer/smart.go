@@ -122,11 +122,15 @@ func (f fhirSlot) slot() (app.NewSlot, *problem) {
 	return s, nil
 }
 
-// overlapping returns the schedules of which two slots overlap, in order.
+// overlapping returns the schedules of which two slots overlap, in order. Rows
+// that will be refused anyway, since they repeat a ref or end before they begin,
+// overlap nothing.
 func overlapping(rows []slotRow) []string {
 	bySchedule := map[string][]app.NewSlot{}
+	seen := map[string]bool{}
 	for _, row := range rows {
-		if row.problem == nil {
+		if row.problem == nil && !seen[row.slot.Ref] && row.slot.StartsAt.Before(row.slot.EndsAt) {
+			seen[row.slot.Ref] = true
 			bySchedule[row.slot.Resource] = append(bySchedule[row.slot.Resource], row.slot)
 		}
 	}

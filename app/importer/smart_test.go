@@ -56,22 +56,25 @@ func TestSmart(t *testing.T) {
 }
 
 // A schedule that offers several slots at once is no single resource; back to
-// back is no overlap. Seen red with the overlap taken for closed ranges, and
-// with the slots left on their schedule.
+// back is no overlap, nor is a line that is there twice or ends before it
+// begins. Seen red with the overlap taken for closed ranges, with the slots left
+// on their schedule, and with those lines compared.
 func TestSmartOverlap(t *testing.T) {
 	c := newClinic()
 	summary, _ := smart(t, c,
 		fhir("1", "Schedule/10", "free", nine, eleven, "")+
 			fhir("2", "Schedule/11", "free", nine, ten, "")+
 			fhir("3", "Schedule/11", "free", ten, eleven, "")+
+			fhir("3", "Schedule/11", "free", ten, eleven, "")+
+			fhir("5", "Schedule/11", "free", eleven, nine, "")+
 			fhir("4", "Schedule/10", "free", ten, eleven, ""), "")
 	assert.Equal(t, []string{"free slots of Schedule/10 overlap: they are imported without a resource"}, summary.Notes)
-	require.Len(t, c.slots, 4)
+	require.Len(t, c.slots, 5, "only a Service refuses Slot/5")
 	got := map[string]string{}
 	for _, s := range c.slots {
 		got[s.Ref] = s.Resource
 	}
-	assert.Equal(t, map[string]string{"Slot/1": "", "Slot/2": "Schedule/11", "Slot/3": "Schedule/11", "Slot/4": ""}, got)
+	assert.Equal(t, map[string]string{"Slot/1": "", "Slot/2": "Schedule/11", "Slot/3": "Schedule/11", "Slot/4": "", "Slot/5": "Schedule/11"}, got)
 }
 
 func TestSmartBrokenRows(t *testing.T) {
