@@ -155,6 +155,22 @@ func TestHintsComeInPairs(t *testing.T) {
 	}
 }
 
+// What OPENJSON gives has the database's collation. A comparison with a column
+// of another is refused by the server (468) and by no parser, so none is made.
+// Seen red with: the resources joined to OPENJSON itself in book.sql.
+func TestNothingIsComparedWithOpenJSON(t *testing.T) {
+	found := 0
+	for name, text := range statements {
+		for statement := range strings.SplitSeq(text, ";") {
+			if strings.Contains(statement, "OPENJSON(") {
+				found++
+				require.NotRegexp(t, `\b(JOIN|WHERE|EXISTS)\b`, statement, name)
+			}
+		}
+	}
+	require.Equal(t, 3, found)
+}
+
 func TestParseTable(t *testing.T) {
 	for in, want := range map[string]tableName{
 		"Slots":           {"", "Slots"},

@@ -2,16 +2,19 @@
 -- @nights: keep one row a night as well. A row of the answer for each item with
 -- what is known of its resource and whether that one is taken; where an item
 -- cannot be, nothing was written (id is 0).
-DECLARE @items TABLE (i INT NOT NULL PRIMARY KEY, resource_id BIGINT NULL, kind VARCHAR(5) NULL, wanted VARCHAR(5) NOT NULL,
-                      user_id NVARCHAR(256) NOT NULL, starts_at DATETIMEOFFSET(6) NOT NULL,
-                      ends_at DATETIMEOFFSET(6) NOT NULL, hold INT NOT NULL, busy BIT NOT NULL);
+-- What OPENJSON gives has the database's collation, and @items the column's.
+DECLARE @items TABLE (i INT NOT NULL PRIMARY KEY, [key] NVARCHAR(256) COLLATE Latin1_General_100_BIN2 NOT NULL,
+                      resource_id BIGINT NULL, kind VARCHAR(5) NULL, wanted VARCHAR(5) NOT NULL, user_id NVARCHAR(256) NOT NULL,
+                      starts_at DATETIMEOFFSET(6) NOT NULL, ends_at DATETIMEOFFSET(6) NOT NULL, hold INT NOT NULL, busy BIT NOT NULL);
 DECLARE @resource BIGINT, @locked BIGINT, @now DATETIMEOFFSET(6);
-INSERT INTO @items (i, resource_id, kind, wanted, user_id, starts_at, ends_at, hold, busy)
-SELECT j.i, k.id, k.kind, j.kind, j.[user], j.[from], j.[to], j.hold, 0
+INSERT INTO @items (i, [key], wanted, user_id, starts_at, ends_at, hold, busy)
+SELECT j.i, j.[key], j.kind, j.[user], j.[from], j.[to], j.hold, 0
 FROM OPENJSON(@items_json) WITH (i INT '$.i', [key] NVARCHAR(256) '$.key', kind VARCHAR(5) '$.kind',
                                  [user] NVARCHAR(256) '$.user', [from] DATETIMEOFFSET(6) '$.from',
-                                 [to] DATETIMEOFFSET(6) '$.to', hold INT '$.hold') AS j
-LEFT JOIN resources AS k ON k.[key] = j.[key];
+                                 [to] DATETIMEOFFSET(6) '$.to', hold INT '$.hold') AS j;
+UPDATE x SET resource_id = k.id, kind = k.kind
+FROM @items AS x
+INNER JOIN resources AS k ON k.[key] = x.[key];
 BEGIN TRANSACTION;
 SET @resource = (SELECT MIN(resource_id) FROM @items);
 WHILE @resource IS NOT NULL
