@@ -17,6 +17,8 @@ BEGIN
         SELECT @locked = id FROM resources WITH (UPDLOCK, HOLDLOCK) WHERE id = @resource_id;
         UPDATE bookings SET status = 'expired'
         WHERE resource_id = @resource_id AND status = 'held' AND expires_at <= SYSDATETIMEOFFSET();
+        UPDATE nights SET is_active = 0
+        WHERE is_active = 1 AND booking_id IN (SELECT id FROM bookings WHERE resource_id = @resource_id AND status = 'expired');
     END;
     INSERT INTO slots (ref, resource_id, starts_at, ends_at, capacity)
     VALUES (NULLIF(@ref, N''), @resource_id, @starts_at, @ends_at, @capacity);

@@ -24,6 +24,8 @@ BEGIN
     WHERE slot_id = @id AND status = 'held' AND expires_at <= @now;
     UPDATE bookings SET status = 'expired'
     WHERE resource_id = @resource_id AND status = 'held' AND expires_at <= @now;
+    UPDATE nights SET is_active = 0
+    WHERE is_active = 1 AND booking_id IN (SELECT id FROM bookings WHERE resource_id = @resource_id AND status = 'expired');
     UPDATE slots SET starts_at = @start, ends_at = @end, capacity = @places, version = version + 1
     WHERE id = @id;
     SELECT @reserved = COUNT(*) FROM reservations WHERE slot_id = @id AND status IN ('held', 'confirmed');
