@@ -53,6 +53,10 @@ CREATE INDEX reservations_held ON reservations (slot_id, expires_at) WHERE statu
 CREATE INDEX reservations_expired ON reservations (slot_id, user_id) WHERE status = 'expired';
 CREATE INDEX reservations_expiry ON reservations (status, expires_at) WHERE status IN ('held', 'expired');
 
+-- The functions keep this path. Temporary tables, which a session may call as it
+-- likes, come last in it: a trigger must not count in another "slots".
+SELECT set_config('search_path', current_setting('search_path') || ', pg_temp', true);
+
 -- One statement, however many rows, is one counter update a slot. Where there
 -- are several slots they are locked by ascending id first, so that two such
 -- statements don't deadlock; the array keeps that to one index probe a slot,
