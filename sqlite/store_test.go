@@ -128,7 +128,8 @@ func (f foreigner) Overlaps() (n int, err error) {
 // take an INSERT OR IGNORE, and OR REPLACE would delete a row uncounted.
 // Seen red with: the 'slot-full' RAISE taken out of reservations_judge_insert
 // (OR IGNORE wrote the row and skipped the count), and with the
-// 'already-reserved' and 'id-taken' ones (OR REPLACE left the counter high).
+// 'already-reserved' and 'id-taken' ones (OR REPLACE left the counter high), and
+// without reservations_judge_id.
 func TestForeignConflictClauses(t *testing.T) {
 	db := open(t, migrated(t), 4)
 	f := foreigner{pool(t, db.(opened).path)}
@@ -140,6 +141,7 @@ func TestForeignConflictClauses(t *testing.T) {
 
 	require.Error(t, f.exec("INSERT OR REPLACE INTO reservations (slot_id, user_id) VALUES (?, 'alice')", slot.ID))
 	require.Error(t, f.exec("INSERT OR REPLACE INTO reservations (id, slot_id, user_id) VALUES (?, ?, 'bob')", first.ID, slot.ID))
+	require.Error(t, f.exec("INSERT OR REPLACE INTO reservations (id, slot_id, user_id, status) VALUES (?, ?, 'bob', 'cancelled')", first.ID, slot.ID))
 	require.Error(t, f.exec("REPLACE INTO slots (id, starts_at, ends_at, capacity) VALUES (?, 1, 2, 9)", slot.ID))
 	require.NoError(t, f.InsertReservation(slot.ID, "bob"))
 	for _, verb := range []string{"INSERT OR IGNORE", "INSERT OR REPLACE", "INSERT OR FAIL", "INSERT OR ABORT"} {

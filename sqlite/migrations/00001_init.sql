@@ -56,6 +56,13 @@ BEGIN
     SELECT RAISE(ABORT, 'slot-full') FROM slots WHERE id = NEW.slot_id AND reserved >= capacity;
 END;
 -- +goose StatementEnd
+-- OR REPLACE would delete the row of that id without its trigger.
+-- +goose StatementBegin
+CREATE TRIGGER reservations_judge_id BEFORE INSERT ON reservations WHEN NEW.status NOT IN ('held', 'confirmed')
+BEGIN
+    SELECT RAISE(ABORT, 'id-taken') WHERE EXISTS (SELECT 1 FROM reservations WHERE id = NEW.id);
+END;
+-- +goose StatementEnd
 -- +goose StatementBegin
 CREATE TRIGGER reservations_judge_update BEFORE UPDATE OF id, slot_id, user_id, status ON reservations
 WHEN NEW.status IN ('held', 'confirmed')
