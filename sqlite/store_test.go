@@ -129,7 +129,8 @@ func (f foreigner) Overlaps() (n int, err error) {
 // Seen red with: the 'slot-full' RAISE taken out of reservations_judge_insert
 // (OR IGNORE wrote the row and skipped the count), and with the
 // 'already-reserved' and 'id-taken' ones (OR REPLACE left the counter high), and
-// without reservations_judge_id.
+// without each of reservations_judge_id, reservations_judge_new_id (the place was
+// lost) and slots_judge_names (a slot with a live row counted none).
 func TestForeignConflictClauses(t *testing.T) {
 	db := open(t, migrated(t), 4)
 	f := foreigner{pool(t, db.(opened).path)}
@@ -147,6 +148,13 @@ func TestForeignConflictClauses(t *testing.T) {
 	for _, verb := range []string{"INSERT OR IGNORE", "INSERT OR REPLACE", "INSERT OR FAIL", "INSERT OR ABORT"} {
 		require.Error(t, f.exec(verb+" INTO reservations (slot_id, user_id) VALUES (?, 'carol')", slot.ID), verb)
 	}
+	require.NoError(t, f.exec("INSERT INTO reservations (slot_id, user_id, status) VALUES (?, 'dora', 'cancelled')", slot.ID))
+	require.ErrorContains(t, f.exec("UPDATE OR REPLACE reservations SET id = ? WHERE user_id = 'dora'", first.ID), "id-taken")
+	require.NoError(t, f.exec("INSERT INTO slots (id, ref, starts_at, ends_at, capacity) VALUES (998, 'other', 1, 2, 1)"))
+	require.NoError(t, f.exec("UPDATE slots SET ref = 'mine' WHERE id = ?", slot.ID))
+	require.ErrorContains(t, f.exec("UPDATE OR REPLACE slots SET ref = 'mine' WHERE id = 998"), "id-taken")
+	require.ErrorContains(t, f.exec("UPDATE OR REPLACE slots SET id = ? WHERE id = 998", slot.ID), "id-taken")
+	require.ErrorContains(t, f.exec("UPDATE slots SET id = 997 WHERE id = ?", slot.ID), "slot-has-reservations")
 	require.Error(t, f.exec("UPDATE OR IGNORE reservations SET slot_id = 999 WHERE user_id = 'bob'"))
 	require.Error(t, f.exec("DELETE FROM slots WHERE id = ?", slot.ID), "foreign keys are off on this connection")
 	n, err := f.LiveCount(slot.ID)

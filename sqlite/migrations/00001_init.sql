@@ -64,6 +64,13 @@ BEGIN
 END;
 -- +goose StatementEnd
 -- +goose StatementBegin
+CREATE TRIGGER reservations_judge_new_id BEFORE UPDATE OF id ON reservations
+WHEN NEW.id <> OLD.id AND NEW.status NOT IN ('held', 'confirmed')
+BEGIN
+    SELECT RAISE(ABORT, 'id-taken') WHERE EXISTS (SELECT 1 FROM reservations WHERE id = NEW.id);
+END;
+-- +goose StatementEnd
+-- +goose StatementBegin
 CREATE TRIGGER reservations_judge_update BEFORE UPDATE OF id, slot_id, user_id, status ON reservations
 WHEN NEW.status IN ('held', 'confirmed')
 BEGIN
@@ -179,6 +186,15 @@ BEGIN
         SELECT ends_at FROM bookings
         WHERE resource_id = NEW.resource_id AND status IN ('held', 'confirmed') AND starts_at < NEW.ends_at
         ORDER BY starts_at DESC LIMIT 1);
+END;
+-- +goose StatementEnd
+-- OR REPLACE would delete the slot of that id or ref without its trigger, and a
+-- slot that takes another id would leave its reservations behind.
+-- +goose StatementBegin
+CREATE TRIGGER slots_judge_names BEFORE UPDATE OF id, ref ON slots
+BEGIN
+    SELECT RAISE(ABORT, 'id-taken') WHERE EXISTS (SELECT 1 FROM slots WHERE (id = NEW.id OR ref = NEW.ref) AND id <> OLD.id);
+    SELECT RAISE(ABORT, 'slot-has-reservations') WHERE NEW.id <> OLD.id AND OLD.reserved > 0;
 END;
 -- +goose StatementEnd
 -- A program whose connection has foreign keys off (SQLite's default) must not
