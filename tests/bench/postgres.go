@@ -55,7 +55,7 @@ func (b *bench) onPostgres(ctx context.Context, _, binary string) error {
 	if err != nil {
 		return err
 	}
-	for _, part := range []func(context.Context, rivals, *product, int) error{b.reserve, b.slowCommits, b.mixed, b.refusals, b.memory} {
+	for _, part := range []func(context.Context, rivals, *product, int) error{b.reserve, b.mixed, b.refusals, b.memory} {
 		if err := part(ctx, r, p, first); err != nil {
 			return err
 		}
@@ -107,6 +107,9 @@ func (b *bench) reserve(ctx context.Context, r rivals, p *product, first int) er
 			fmt.Sprintf("at least %.0f", goal), we.rate()/theirs.rate(), true, goal, "%.1f times")
 		b.compare(what+", 256 clients, against pgbench with 256 clients", "", we.rate()/b.crowded[slots], true, 0, "%.1f times")
 	}
+	if err := b.slowCommits(ctx, r, pgbench(r.one), ours(crowd, reserving(first, 1))); err != nil {
+		return err
+	}
 	return b.everyAnswerIsARow(ctx, r.server, p, reserved)
 }
 
@@ -115,14 +118,12 @@ const slowCommit = 2 * time.Millisecond
 
 // slowCommits measures reserving in one slot where each commit takes longer:
 // commit_delay has Postgres sleep before it flushes its log, whoever commits.
-func (b *bench) slowCommits(ctx context.Context, r rivals, p *product, first int) error {
+func (b *bench) slowCommits(ctx context.Context, r rivals, pgbench, ours func(time.Duration) (load, error)) error {
 	if err := r.server.exec(ctx, "postgres", "ALTER SYSTEM SET commit_siblings = 0",
 		fmt.Sprintf("ALTER SYSTEM SET commit_delay = %d", slowCommit.Microseconds()), "SELECT pg_reload_conf()"); err != nil {
 		return err
 	}
-	theirs, we, err := b.duel(
-		func(span time.Duration) (load, error) { return b.pgbenchOnce(ctx, r.server, r.one, span) },
-		at(ctx, p.addr, crowd, reserving(first, 1)))
+	theirs, we, err := b.duel(pgbench, ours)
 	if err != nil {
 		return err
 	}
