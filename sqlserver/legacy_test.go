@@ -258,7 +258,7 @@ func TestMigrations(t *testing.T) {
 // Whole days by rows of nights: the unique index refuses what the trigger does
 // not see, and a long stay is one statement.
 // Seen red with: the INSERT into nights left out of book.sql, and the UPDATE of
-// them out of slot_create.sql.
+// them out of slot_create.sql and out of slot_edit.sql.
 func TestNights(t *testing.T) {
 	s := openWith(t, migrated(t), sqlserver.Options{Ranges: sqlserver.ByNights})
 	db := pool(t, s.dsn)
@@ -279,12 +279,21 @@ func TestNights(t *testing.T) {
 	}
 
 	// The nights of a hold that has expired are free, whoever found it first.
-	hold, err := s.Book(t.Context(), []app.NewBooking{{Resource: "room", UserID: "u", StartsAt: day(420), EndsAt: day(422), Hold: time.Hour}})
-	require.NoError(t, err)
-	exec(t, db, "UPDATE bookings SET expires_at = '2000-01-01' WHERE id = "+strconv.FormatInt(hold[0].ID, 10))
-	_, _, err = s.CreateSlot(t.Context(), app.NewSlot{Resource: "room", StartsAt: day(430), EndsAt: day(431), Capacity: 1})
+	expired := func(from, to int) {
+		hold, err := s.Book(t.Context(), []app.NewBooking{{Resource: "room", UserID: "u", StartsAt: day(from), EndsAt: day(to), Hold: time.Hour}})
+		require.NoError(t, err)
+		exec(t, db, "UPDATE bookings SET expires_at = '2000-01-01' WHERE id = "+strconv.FormatInt(hold[0].ID, 10))
+	}
+	expired(420, 422)
+	slot, _, err := s.CreateSlot(t.Context(), app.NewSlot{Resource: "room", StartsAt: day(430), EndsAt: day(431), Capacity: 1})
 	require.NoError(t, err)
 	_, err = stay(420, 422)
+	require.NoError(t, err)
+	expired(424, 426)
+	two := 2
+	_, err = s.EditSlot(t.Context(), slot.ID, slot.Version, app.SlotEdit{Capacity: &two})
+	require.NoError(t, err)
+	_, err = stay(424, 426)
 	require.NoError(t, err)
 
 	exec(t, db, "INSERT INTO nights (resource_id, night) SELECT id, '2091-12-24' FROM resources") // another program's
