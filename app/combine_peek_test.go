@@ -111,6 +111,23 @@ func TestAPeekEndsWithItsClients(t *testing.T) {
 	})
 }
 
+// Who was looked at and sent on to be written may leave while waiting for that.
+// Seen red with: such a request still taken for begun.
+func TestAfterAPeekAClientMayLeave(t *testing.T) {
+	room := false
+	db := fullSlot(&room)
+	combining(t, db, Config{CallTimeout: 5 * time.Second}, func(t *testing.T, s *Service) {
+		ask(t.Context(), s, reserve(1, "a"))
+		db.stop()
+		ask(t.Context(), s, reserve(9, "slow"))
+		room = true
+		next := ask(t.Context(), s, reserve(1, "b"))
+		require.Len(t, db.peeks, 1)
+		after(5 * time.Second)
+		requireAnswered(t, ErrBusy, next)
+	})
+}
+
 // Clients that left in front of a full slot don't hold up those behind them.
 // Seen red with: an empty batch taken for an empty queue.
 func TestManyWhoLeftBeforeAFullSlot(t *testing.T) {
